@@ -1,0 +1,90 @@
+// Arena: a chain of blocks that grow by doubling up to 1 MiB; large requests get a block of their own.
+#include "base/arena.h"
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_BLOCK ((size_t)16 << 10)
+#define LARGEST_BLOCK ((size_t)1 << 20)
+#define ALIGNMENT sizeof(max_align_t)
+
+typedef struct Block Block;
+struct Block {
+    Block *next; // older block
+    size_t size; // bytes of data
+    size_t used; // bytes handed out
+    max_align_t data[];
+};
+
+struct Arena {
+    Block *top;  // block that allocations come from
+    size_t next; // size of the next block
+    size_t used; // bytes handed out in all
+};
+
+static void *need(void *p) {
+    if (!p) {
+        fputs("serin: out of memory\n", stderr);
+        exit(3);
+    }
+    return p;
+}
+
+Arena *arena_new(void) {
+    Arena *a = need(calloc(1, sizeof *a));
+    a->next = FIRST_BLOCK;
+    return a;
+}
+
+void arena_free(Arena *a) {
+    if (!a)
+        return;
+    for (Block *b = a->top; b;) {
+        Block *next = b->next;
+        free(b);
+        b = next;
+    }
+    free(a);
+}
+
+static Block *block_new(Arena *a, size_t size) {
+    Block *b = need(calloc(1, sizeof *b + size));
+    b->size = size;
+    b->next = a->top;
+    a->top = b;
+    return b;
+}
+
+void *arena_alloc(Arena *a, size_t size) {
+    if (size > SIZE_MAX / 4)
+        need(NULL);
+    size = (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (!a->top || a->top->size - a->top->used < size) {
+        block_new(a, size > a->next ? size : a->next);
+        if (a->next < LARGEST_BLOCK)
+            a->next *= 2;
+    }
+    Block *b = a->top;
+    void *p = (char *)b->data + b->used;
+    b->used += size;
+    a->used += size;
+    return p;
+}
+
+void *arena_array(Arena *a, size_t n, size_t size) {
+    if (size && n > SIZE_MAX / 4 / size)
+        need(NULL);
+    return arena_alloc(a, n * size);
+}
+
+void *arena_copy(Arena *a, const void *bytes, size_t size) {
+    char *p = arena_alloc(a, size + 1);
+    if (size)
+        memcpy(p, bytes, size);
+    return p;
+}
+
+size_t arena_used(const Arena *a) {
+    return a->used;
+}
