@@ -14,9 +14,9 @@ typedef struct {
 } RtError;
 
 #if defined(__GNUC__)
-#define RT_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define RT_PRINTF(text, rest) __attribute__((format(printf, text, rest)))
 #else
-#define RT_PRINTF(format, first)
+#define RT_PRINTF(text, rest)
 #endif
 
 // Writes the message and returns false, so that `return rt_fail(err, ...)` reads well.

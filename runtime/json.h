@@ -25,7 +25,7 @@ typedef enum {
 
 typedef struct {
     const char *key;     // member's key, unescaped, NUL-terminated; NULL outside objects
-    const char *text;    // string: unescaped UTF-8, NUL-terminated; number: spelling, "length" bytes
+    const char *text;    // string: unescaped UTF-8, NUL-terminated; number: its spelling
     uint32_t key_length; // bytes of key (a key may hold \u0000)
     uint32_t length;     // bytes of text; members of an array or object; 1 or 0 for true, false
     uint32_t span;       // values of this one with all inside it: the next sibling is value + span
