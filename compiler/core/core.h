@@ -1,13 +1,15 @@
 // Core: the compiler's middle form. SSA functions over tensors with symbolic shapes.
 //
-// A module holds functions and the blocks (trees of weights) they are called with. A function is a list
-// of values; a value is named by its number in the function (Val, 1-based), so dumps, debuggers and
-// passes speak of the same thing. The one op that computes is the comprehension: for every point of the
-// output indices (and, inside, of the reduction indices) a scalar body is evaluated that reads elements of
-// the arguments. Elementwise maths, contractions, masks, gathers, slices, reshapes, rope: all are this op.
+// A module holds functions and the blocks (trees of weights) they are called with. A function is a
+// list of values; a value is named by its number in the function (Val, 1-based), so dumps,
+// debuggers and passes speak of the same thing. The one op that computes is the comprehension: for
+// every point of the output indices (and, inside, of the reduction indices) a scalar body is
+// evaluated that reads elements of the arguments. Elementwise maths, contractions, masks, gathers,
+// slices, reshapes, rope: all are this op.
 //
-// Dimensions are symbolic (type/dim.h). The free symbols of a module are listed in it and bound by a run;
-// everything else was made concrete when lowering instantiated a function for its generic arguments.
+// Dimensions are symbolic (type/dim.h). The free symbols of a module are listed in it and bound by
+// a run; everything else was made concrete when lowering instantiated a function for its generic
+// arguments.
 #pragma once
 #include "base/session.h"
 #include "type/dim.h"
@@ -77,7 +79,8 @@ typedef enum { RED_NONE, RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ANY, RED_ALL }
 
 // How a float sum steps, fixed at lowering and changed by no pass (spec/numerics.md).
 typedef enum {
-    STEP_PLAIN, // not a float sum: the order of steps does not matter, or is the row-major one (prod)
+    STEP_PLAIN, // not a float sum: the order of steps does not matter, or is the row-major one
+                // (prod)
     STEP_ADD,   // lane n mod 32: acc + e
     STEP_FMA,   // the body's root is a product a * b: fma(a, b, acc)
     STEP_PAIRS, // a product of two bf16 values: pairs order; the root is mul of casts bf16 -> f32
@@ -86,29 +89,29 @@ typedef enum {
 typedef struct {
     NodeOp op;
     Dtype dtype;
-    int args[3];     // numbers of earlier nodes
-    int index;       // N_INDEX: 0..out-1 outputs, then reductions. N_READ: which argument
-    int read_count;  // N_READ: rank of the argument
-    int *reads;      // N_READ: nodes (i64) with the position on each axis
-    const Dim *dim;  // N_DIM
-    int64_t i;       // N_CONST of bool and integers
-    double f;        // N_CONST of floats, already rounded to the dtype
+    int args[3];    // numbers of earlier nodes
+    int index;      // N_INDEX: 0..out-1 outputs, then reductions. N_READ: which argument
+    int read_count; // N_READ: rank of the argument
+    int *reads;     // N_READ: nodes (i64) with the position on each axis
+    const Dim *dim; // N_DIM
+    int64_t i;      // N_CONST of bool and integers
+    double f;       // N_CONST of floats, already rounded to the dtype
 } Node;
 
 // Reads in range: an affine position is in range by proof; a gathered one is clamped to the axis.
 typedef struct {
-    int out;               // output indices = rank of the result
-    int red;               // reduction indices, in row-major order (the last runs fastest)
-    const Dim **red_dims;  // their extents
-    Name *names;           // out + red source names of the indices, or NULL entries
-    Reduction reduction;   // RED_NONE if red == 0
+    int out;              // output indices = rank of the result
+    int red;              // reduction indices, in row-major order (the last runs fastest)
+    const Dim **red_dims; // their extents
+    Name *names;          // out + red source names of the indices, or NULL entries
+    Reduction reduction;  // RED_NONE if red == 0
     Step step;
-    VEC(Node) nodes;       // operands before users
-    int root;              // the element's value (or the summand)
-    bool reshape;          // element n in row-major order is element n of argument 0: a view
+    VEC(Node) nodes; // operands before users
+    int root;        // the element's value (or the summand)
+    bool reshape;    // element n in row-major order is element n of argument 0: a view
 } Comp;
-// The result's dtype is the root's, but for sums of bf16 and f16: they accumulate in f32 and round once
-// at the end to the value's dtype; and for any/all: bool. A sum of STEP_PAIRS has an f32 root.
+// The result's dtype is the root's, but for sums of bf16 and f16: they accumulate in f32 and round
+// once at the end to the value's dtype; and for any/all: bool. A sum of STEP_PAIRS has an f32 root.
 
 // ---- Values, regions, functions ----------------------------------------------------------------
 
@@ -118,17 +121,17 @@ typedef struct {
 } Region;
 
 typedef struct {
-    const Dim *count;   // how often
-    Val index;          // OP_PARAM of the region: i64 scalar, 0..count-1
-    VEC(Val) carried;   // OP_PARAMs of the region, one for each argument
-    Region region;      // yields as many
+    const Dim *count; // how often
+    Val index;        // OP_PARAM of the region: i64 scalar, 0..count-1
+    VEC(Val) carried; // OP_PARAMs of the region, one for each argument
+    Region region;    // yields as many
 } Loop;
 
 typedef struct {
     Op op;
     const CoreType *type;
-    Name name; // from the source, or NULL
-    Span span; // the expression it came from
+    Name name;           // from the source, or NULL
+    Span span;           // the expression it came from
     const char *comment; // the source line or a sentence, for the emitters; or NULL
     VEC(Val) args;
     Comp *comp;     // OP_COMP
@@ -139,15 +142,15 @@ typedef struct {
 } Value;
 
 struct CoreFn {
-    Name name;   // qualified source name: "std.nn.norm::rms_norm", "std.models.llama::Llama.forward"
-    Name label;  // unique in the module, derived from the name: "rms_norm", "rms_norm.2"
+    Name name;  // qualified source name: "std.nn.norm::rms_norm", "std.models.llama::Llama.forward"
+    Name label; // unique in the module, derived from the name: "rms_norm", "rms_norm.2"
     Span span;
-    const char *doc;       // the source signature on one line, for comments in the output
+    const char *doc; // the source signature on one line, for comments in the output
     bool entry;
-    CoreBlock *self;       // for methods: the first parameter is the block's weights
-    VEC(Value) values;     // values.data[v - 1]
-    VEC(Val) params;       // OP_PARAM values; params.data[0] is self for methods
-    Region region;         // body and results
+    CoreBlock *self;   // for methods: the first parameter is the block's weights
+    VEC(Value) values; // values.data[v - 1]
+    VEC(Val) params;   // OP_PARAM values; params.data[0] is self for methods
+    Region region;     // body and results
 };
 
 struct Core {
@@ -171,12 +174,16 @@ bool core_type_equal(const CoreType *a, const CoreType *b);
 CoreBlock *core_block(Core *c, Name name); // makes the label unique and appends it
 CoreFn *core_fn(Core *c, Name name, const char *short_name); // label from short_name; appended
 CoreFn *core_find(const Core *c, const char *label);
+const CoreType *core_result_type(Core *c, const CoreFn *f); // of a call: the result, or a tuple
+const CoreMember *core_find_member(const CoreBlock *block, Name member); // NULL if there is none
 
 static inline Value *core_value(const CoreFn *f, Val v) {
     return &f->values.data[v - 1];
 }
 
-// New values; none is put into a region but by core_emit.
+// New values. core_add and core_param put nothing into a region; core_emit does, and the others
+// call it. Adding may move the values: a Value * does not outlive it. result, member and pick give
+// 0 where the argument's type has no such thing.
 Val core_add(Core *c, CoreFn *f, Op op, const CoreType *type, Name name, Span span);
 void core_emit(Core *c, Region *r, Val v);
 void core_arg(Core *c, CoreFn *f, Val v, Val arg);
@@ -186,6 +193,12 @@ Val core_result(Core *c, CoreFn *f, Region *r, Val tuple, int index, Span span);
 Val core_member(Core *c, CoreFn *f, Region *r, Val block, Name member, Span span);
 Val core_pick(Core *c, CoreFn *f, Region *r, Val array, Val index, Span span);
 
+// A view of tensor x with the dims of `to` (x's dtype, as many elements), in row-major order.
+// `facts` may be NULL; it helps to find groups of axes that match, and with them simpler positions.
+Val core_reshape(Core *c, CoreFn *f, Region *r, Val x, const CoreType *to, const Facts *facts,
+                 Name name, Span span);
+Comp *comp_reshape(Core *c, const CoreType *from, const CoreType *to, const Facts *facts);
+
 // Body nodes; equal leaves and equal pure nodes are shared. Each returns the node's number.
 int comp_index(Core *c, Comp *k, int index);
 int comp_const_int(Core *c, Comp *k, Dtype t, int64_t value);
@@ -193,14 +206,23 @@ int comp_const_float(Core *c, Comp *k, Dtype t, double value); // rounds to t
 int comp_dim(Core *c, Comp *k, const Dim *d);                  // i64; a constant becomes N_CONST
 int comp_read(Core *c, Comp *k, int arg, Dtype t, int n, const int *positions);
 int comp_unary(Core *c, Comp *k, NodeOp op, int a);
-int comp_binary(Core *c, Comp *k, NodeOp op, int a, int b); // dtype by the class; folds x*1, x+0 on i64
+int comp_binary(Core *c, Comp *k, NodeOp op, int a,
+                int b); // dtype by the class; folds constant i64
 int comp_select(Core *c, Comp *k, int cond, int a, int b);
 int comp_cast(Core *c, Comp *k, Dtype t, int a); // a itself if it is of dtype t already
+int comp_append(Core *c, Comp *k, Node n);       // as it is: neither shared nor folded
+Comp *comp_copy(Core *c, const Comp *k);
+
+double core_round(Dtype t, double v);  // to the nearest value of a float dtype, ties to even
+int64_t core_wrap(Dtype t, int64_t v); // to an integer dtype or bool; u64 keeps its bits
 
 // Calls fn for every weight of a block instance, depth first in member order, with its dotted path
-// ("layers.0.attention.q_proj.weight"; arrays of constant count are expanded). This is the one order of
-// weights: binding, packing and the emitters use it. States are not weights and are left out.
-void core_weights(Core *c, const CoreBlock *block,
+// ("layers.0.attention.q_proj.weight"; arrays of constant count are expanded). This is the one
+// order of weights: binding, packing and the emitters use it. States are not weights and are left
+// out. False where it stopped early: a count that is not constant, or more than CORE_MAX_WEIGHTS of
+// them.
+#define CORE_MAX_WEIGHTS (1 << 20)
+bool core_weights(Core *c, const CoreBlock *block,
                   void (*fn)(void *ctx, const char *path, const CoreType *type), void *ctx);
 
 // A copy of a function (and nothing it calls), for rewriting; label from short_name.
@@ -220,5 +242,7 @@ bool core_verify(const Core *c, StrBuf *faults);
 
 const char *op_text(Op op);
 const char *node_text(NodeOp op);
+int node_args(NodeOp op);   // how many operands: 0..3; -1 for a read
+char node_class(NodeOp op); // of nodes.def: L A F I C X
 const char *reduction_text(Reduction r);
 const char *step_text(Step s);
