@@ -70,6 +70,7 @@ struct Type {
     int item_count;    // TUPLE
     const Type **items; // TUPLE, OPTIONAL, ARRAY
     struct Item *decl; // STRUCT, ENUM, BLOCK
+    Name decl_name;    // its name, for printing
     const GenericArg *args; // BLOCK, STRUCT: in the order of the declaration's generics
     int arg_count;
     const Dim *count;  // ARRAY
@@ -97,7 +98,8 @@ const Type *type_tensor(Arena *a, Elem elem, int rank, const Axis *axes);
 const Type *type_tuple(Arena *a, int n, const Type *const *items);
 const Type *type_optional(Arena *a, const Type *item);
 const Type *type_array(Arena *a, const Type *block, const Dim *count);
-const Type *type_block(Arena *a, struct Item *decl, int n, const GenericArg *args);
+const Type *type_block(Arena *a, struct Item *decl, Name name, int n, const GenericArg *args);
+const Type *type_nominal(Arena *a, TypeKind kind, struct Item *decl, Name name); // STRUCT, ENUM
 
 static inline Elem elem_of(Dtype t) {
     return (Elem){t, NULL};
