@@ -37,10 +37,6 @@ uint64_t rt_writer_offset(const RtWriter *writer);
 // Overwrites bytes written before (a header whose contents are known at the end).
 bool rt_writer_patch(RtWriter *writer, uint64_t offset, const void *data, size_t size);
 
-// Checksum of the bytes appended since the last rt_writer_mark (rt_pack_sum's; see pack.h).
-void rt_writer_mark(RtWriter *writer);
-uint64_t rt_writer_sum(const RtWriter *writer);
-
 // Flushes, syncs and renames to `path`; on failure removes the temporary file. Frees the writer
 // either way. rt_writer_abort removes the temporary file and frees (NULL is allowed).
 bool rt_writer_commit(RtWriter *writer, RtError *err);

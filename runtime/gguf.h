@@ -73,7 +73,8 @@ bool rt_gguf_element_f64(const RtGgufValue *value, uint64_t index, double *out);
 bool rt_gguf_next_text(const RtGgufValue *array, uint64_t *cursor, const char **text,
                        size_t *bytes);
 
-// The type's name ("u32", "text", "text[]") and the value as one printable line, cut to `room`.
+// The type's name ("u32", "text", "text[]"), and the value as one printable line, cut to `room`
+// bytes (at least 64).
 const char *rt_gguf_type_name(const RtGgufValue *value);
 char *rt_gguf_print(const RtGgufValue *value, char *out, size_t room);
 

@@ -24,13 +24,13 @@
 enum { RT_PACK_RANK = 8, RT_PACK_ALIGN = 64, RT_PACK_HEAD = 64, RT_PACK_ROW = 112 };
 
 typedef struct {
-    const char *name;           // NUL-terminated, in the mapping
-    uint32_t format;            // what the bytes mean: the writer's and reader's agreement
-    uint32_t rank;              // 0 .. RT_PACK_RANK
+    const char *name;            // NUL-terminated, in the mapping
+    uint32_t format;             // what the bytes mean: the writer's and reader's agreement
+    uint32_t rank;               // 0 .. RT_PACK_RANK
     uint64_t dims[RT_PACK_RANK]; // outermost first
-    const void *data;           // in the mapping, 64-byte aligned
-    uint64_t bytes;             // of data
-    uint64_t sum;               // checksum of the data
+    const void *data;            // in the mapping, 64-byte aligned
+    uint64_t bytes;              // of data
+    uint64_t sum;                // checksum of the data
 } RtPackTensor;
 
 typedef struct {
