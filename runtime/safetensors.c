@@ -166,7 +166,8 @@ static bool read_table(Reader *r, const RtJson *json) {
             return false;
     }
     // Only this file's own tensors: the table may hold other shards' already.
-    RtTensors own = {.items = r->tensors->items + before, .count = r->tensors->count - before};
+    RtTensors own = {.items = r->tensors->items ? r->tensors->items + before : NULL,
+                     .count = r->tensors->count - before};
     return rt_tensors_cover(&own, r->data, r->size, 1, r->where, r->err);
 }
 
