@@ -4,25 +4,10 @@
 // ("tokenizer.ggml.pre"). The rules are the ones the models' own tokenizer.json files have; a name
 // that is not in the table is refused, since another rule would give other ids, silently.
 
+#include "runtime/split_rules.h"
 #include "runtime/tokenizer_parts.h"
 
 #include <string.h>
-
-#define WORDS_LLAMA3                                                                               \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}|"                      \
-    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define WORDS_QWEN2                                                                                \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}|"                           \
-    " ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
-#define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
-#define WORDS_TEKKEN                                                                               \
-    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER            \
-    "*|\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
-#define SHORT "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-#define WORDS_GPT4O                                                                                \
-    "[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" SHORT "|[^\\r\\n\\p{L}\\p{N}]?" UPPER "+" LOWER   \
-    "*" SHORT "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 
 typedef enum {
     RULE_DEFAULT, // what converters write that do not know the model
@@ -64,13 +49,13 @@ static const Pre pres[] = {
 };
 
 static const char *const rules[][4] = {
-    [RULE_DEFAULT] = {"[\\p{P}\\$\\+<=>\\^~\\|]+", RT_TOKENIZER_GPT2, "\\p{N}+", "[0-9][0-9][0-9]"},
-    [RULE_GPT2] = {RT_TOKENIZER_GPT2},
-    [RULE_DIGITS] = {"\\p{N}", RT_TOKENIZER_GPT2},
-    [RULE_LLAMA3] = {WORDS_LLAMA3},
-    [RULE_QWEN2] = {WORDS_QWEN2},
-    [RULE_TEKKEN] = {WORDS_TEKKEN},
-    [RULE_GPT4O] = {WORDS_GPT4O},
+    [RULE_DEFAULT] = {"[\\p{P}\\$\\+<=>\\^~\\|]+", RT_WORDS_GPT2, "\\p{N}+", "[0-9][0-9][0-9]"},
+    [RULE_GPT2] = {RT_WORDS_GPT2},
+    [RULE_DIGITS] = {"\\p{N}", RT_WORDS_GPT2},
+    [RULE_LLAMA3] = {RT_WORDS_LLAMA3},
+    [RULE_QWEN2] = {RT_WORDS_QWEN2},
+    [RULE_TEKKEN] = {RT_WORDS_TEKKEN},
+    [RULE_GPT4O] = {RT_WORDS_GPT4O},
 };
 
 static const Pre *find_pre(const RtGguf *gguf, RtError *err) {

@@ -6,6 +6,7 @@
 // pass.
 
 #include "runtime/json.h"
+#include "runtime/split_rules.h"
 #include "runtime/tokenizer_parts.h"
 
 #include <stdlib.h>
@@ -109,7 +110,7 @@ static bool read_byte_level(RtTokenizer *t, const RtJsonValue *value, bool *byte
                             "pre_tokenizer is not carried");
     t->space_first = space;
     *bytes = true;
-    return !regex || rt_split_add(&t->split, RT_TOKENIZER_GPT2, strlen(RT_TOKENIZER_GPT2), false,
+    return !regex || rt_split_add(&t->split, RT_WORDS_GPT2, strlen(RT_WORDS_GPT2), false,
                                   RT_SPLIT_ISOLATED, false, err);
 }
 
@@ -290,6 +291,8 @@ static bool read_added_token(RtTokenizer *t, const RtJsonValue *value, RtError *
     if (known >= 0 && known != id)
         return rt_fail(err, "added token \"%s\" has id %lld, but the vocabulary says %d", shown,
                        (long long)id, (int)known);
+    if (known >= 0 && t->bpe.pieces[id].kind != RT_PIECE_NORMAL)
+        return rt_fail(err, "added token \"%s\" is there twice", shown);
     t->bpe.pieces[id].kind = (uint8_t)kind;
     like.id = (int32_t)id;
     return rt_tokenizer_added(t, text->text, text->length, normalized, like, err);

@@ -25,10 +25,6 @@ struct RtTokenizer {
     size_t end_count;                   // how many
 };
 
-// The rule of GPT-2, which "ByteLevel" stands for, and of many others.
-#define RT_TOKENIZER_GPT2                                                                          \
-    "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
-
 // An empty tokenizer; NULL with *err set: out of memory.
 RtTokenizer *rt_tokenizer_new(RtError *err);
 
