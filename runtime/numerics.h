@@ -2,9 +2,9 @@
  *
  * Everything here is built from operations that IEEE 754 rounds in one way only: +, -, *, /, sqrt,
  * fma, comparisons, conversions and integer arithmetic. So one text gives one set of bits, in plain
- * C at any optimisation level, vectorised by a compiler, or in CUDA. Two things must not be
- * allowed: contraction of a * b + c (build with -ffp-contract=off; no product is added here other
- * than by an fma, so these functions would survive it) and -ffast-math.
+ * C at any optimisation level, vectorised by a compiler, or in CUDA. Never build with -ffast-math.
+ * (An inexact product is added by an fma only, so contraction of a * b + c would change nothing
+ * here; all else needs -ffp-contract=off.)
  *
  * Accuracy is in ulp of the exact result; the measured errors are in spec/numerics.md.
  * A line that starts with "//:" opens a unit: the name of what it defines, and the units it needs.
@@ -173,12 +173,12 @@ RT_FN float rt_log(float x) {
     p = rt_fma(p, f, 0x1.99d05ep-3f);
     p = rt_fma(p, f, -0x1.fffef4p-3f);
     p = rt_fma(p, f, 0x1.555506p-2f);
-    float tail = rt_fma(p, f, -0.5f) * (f * f);
-    /* e ln 2 + f + tail: e times the high part of ln 2 is exact, and what its sum loses is kept. */
+    p = rt_fma(p, f, -0.5f);
+    /* e ln 2 + f + f^2 p: e times the high part of ln 2 is exact, what its sum loses is kept. */
     float whole = e * 0x1.62e4p-1f;
     float sum = whole + f;
     float lost = f - (sum - whole);
-    float y = sum + (tail + rt_fma(e, 0x1.7f7d1cp-20f, lost));
+    float y = sum + rt_fma(p, f * f, rt_fma(e, 0x1.7f7d1cp-20f, lost));
     y = x == 0.0f ? rt_from_bits(0xff800000u) : y;
     y = x < 0.0f ? rt_from_bits(0x7fc00000u) : y;
     return x < rt_from_bits(0x7f800000u) ? y : x; /* +inf and NaN are their own */
