@@ -36,7 +36,7 @@ typedef struct {
 typedef struct {
     size_t bytes;    // longest text
     uint32_t depth;  // deepest nesting
-    uint32_t values; // most values in all (a value takes 40 bytes)
+    uint32_t values; // most values in all (a value takes 32 bytes)
 } RtJsonLimits;
 
 typedef struct RtJson RtJson; // owns its text and values

@@ -208,6 +208,11 @@ static void test_tensors(Test *t) {
     REFUSE(t, &b, "cut short");
     one(&b, "a", 1, d, TYPE_F32, UINT64_MAX - 31, 128);
     REFUSE(t, &b, "cut short");
+}
+
+static void test_names(Test *t) {
+    static const uint64_t d[] = {32};
+    Bytes b;
     one(&b, "", 1, d, TYPE_F32, 0, 128);
     REFUSE(t, &b, "name is empty");
     one(&b, "a\n", 1, d, TYPE_F32, 0, 128);
@@ -393,6 +398,7 @@ int main(void) {
     test_arrays(&t);
     test_alignment(&t);
     test_tensors(&t);
+    test_names(&t);
     test_good(&t);
     test_halves(&t);
     test_formats(&t);

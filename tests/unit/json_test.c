@@ -142,6 +142,26 @@ static void test_limits(Test *t) {
     REFUSED(t, !rt_json_read("/nowhere/x", NULL, &err), err.text, "No such file");
 }
 
+// The messages of the required members of the object below.
+static void test_need(Test *t, const RtJson *json, const RtJsonValue *o) {
+    RtError err = {{0}};
+    int64_t i;
+    double d;
+    bool b;
+    CHECK(t, rt_json_need_i64(json, o, "z", 0, 9, &i, &err));
+    REFUSED(t, !rt_json_need_i64(json, o, "f", 1, 9, &i, &err), err.text,
+            "c.json: \"f\" must be an integer from 1 to 9, it is 4.0");
+    REFUSED(t, !rt_json_need_i64(json, o, "z", 1, 9, &i, &err), err.text, "it is -0");
+    REFUSED(t, !rt_json_need_i64(json, o, "q", 1, 9, &i, &err), err.text, "\"q\" is missing");
+    REFUSED(t, !rt_json_need_i64(json, NULL, "q", 1, 9, &i, &err), err.text, "an object with");
+    REFUSED(t, !rt_json_need_number(json, o, "inf", &d, &err), err.text, "a finite number");
+    REFUSED(t, !rt_json_need_bool(json, o, "n", &b, &err), err.text, "true or false, it is null");
+    REFUSED(t, !rt_json_need_text(json, o, "o", &err), err.text, "it is an object");
+    REFUSED(t, !rt_json_need(json, o, "s", RT_JSON_ARRAY, &err), err.text, "a list, it is \"x\"");
+    CHECK(t, rt_json_need(json, o, "o", RT_JSON_OBJECT, &err) != NULL);
+    CHECK(t, strcmp(rt_json_need_text(json, o, "s", &err), "x") == 0);
+}
+
 static void test_values(Test *t) {
     static const char text[] =
         "{\"i\":-9223372036854775808,\"u\":18446744073709551615,\"over\":18446744073709551616,"
@@ -171,18 +191,7 @@ static void test_values(Test *t) {
     CHECK(t, !rt_json_bool(rt_json_find(o, "n"), &b) && !rt_json_find(rt_json_find(o, "s"), "x"));
     CHECK(t, rt_json_find(rt_json_find(o, "o"), "p") && !rt_json_find(o, "p"));
     CHECK(t, rt_json_first(rt_json_find(rt_json_find(o, "o"), "p")) == NULL);
-    CHECK(t, rt_json_need_i64(json, o, "z", 0, 9, &i, &err));
-    REFUSED(t, !rt_json_need_i64(json, o, "f", 1, 9, &i, &err), err.text,
-            "c.json: \"f\" must be an integer from 1 to 9, it is 4.0");
-    REFUSED(t, !rt_json_need_i64(json, o, "z", 1, 9, &i, &err), err.text, "it is -0");
-    REFUSED(t, !rt_json_need_i64(json, o, "q", 1, 9, &i, &err), err.text, "\"q\" is missing");
-    REFUSED(t, !rt_json_need_i64(json, NULL, "q", 1, 9, &i, &err), err.text, "an object with");
-    REFUSED(t, !rt_json_need_number(json, o, "inf", &d, &err), err.text, "a finite number");
-    REFUSED(t, !rt_json_need_bool(json, o, "n", &b, &err), err.text, "true or false, it is null");
-    REFUSED(t, !rt_json_need_text(json, o, "o", &err), err.text, "it is an object");
-    REFUSED(t, !rt_json_need(json, o, "s", RT_JSON_ARRAY, &err), err.text, "a list, it is \"x\"");
-    CHECK(t, rt_json_need(json, o, "o", RT_JSON_OBJECT, &err) != NULL);
-    CHECK(t, strcmp(rt_json_need_text(json, o, "s", &err), "x") == 0);
+    test_need(t, json, o);
     rt_json_free(json);
 }
 
@@ -191,7 +200,7 @@ static void test_messages(Test *t) {
     RtError err = {{0}};
     char text[400], out[16];
     for (int length = 0; length < 40; length++) {
-        rt_printable(out, sizeof out, "aé€😀\n\xFF\x01zzzzzzzzzzzzzzzzzzzzzzzzzz", (size_t)length);
+        rt_printable(out, sizeof out, "aé€😀\n\xFF\x01zzzzzzzzzzzzzzzzzzzzzzzzz", (size_t)length);
         CHECK(t, strlen(out) < sizeof out && !strchr(out, '\n'));
     }
     CHECK(t, strcmp(rt_printable(out, sizeof out, "a\n\xFF", 3), "a\\x0A\\xFF") == 0);
