@@ -1,0 +1,121 @@
+// The checker's entry: modules, signatures, bodies, then what concerns the whole program.
+#include "check/internal.h"
+#include "syntax/parse.h"
+#include <stdlib.h>
+#include <string.h>
+
+// ---- Recursion ---------------------------------------------------------------------------------
+
+typedef struct {
+    Program *p;
+    Map state; // Item -> (void *)1 while on the path, (void *)2 when done
+} Walk;
+
+static void *const ON_PATH = (void *)1, *const DONE = (void *)2;
+
+static void walk_calls(Walk *w, Item *item) {
+    Arena *a = w->p->session->arena;
+    map_put(a, &w->state, item, ON_PATH);
+    ItemVec *callees = map_get(&w->p->calls, item);
+    for (int i = 0; callees && i < callees->len; i++) {
+        Item *callee = callees->data[i];
+        void *state = map_get(&w->state, callee);
+        if (state == ON_PATH)
+            report(w->p->session, item->name_span, E2119, "`%s` calls `%s`, which leads back to it",
+                   item->name, callee->name);
+        else if (!state)
+            walk_calls(w, callee);
+    }
+    map_put(a, &w->state, item, DONE);
+}
+
+static void check_recursion(Program *p) {
+    Walk w = {.p = p};
+    for (int i = 0; i < p->modules.len; i++) {
+        Module *m = p->modules.data[i];
+        for (int k = 0; k < m->items.len; k++) {
+            Item *item = m->items.data[k];
+            for (int j = -1; j < item->items.len; j++) {
+                Item *fn = j < 0 ? item : item->items.data[j];
+                if (!map_get(&w.state, fn))
+                    walk_calls(&w, fn);
+            }
+        }
+    }
+}
+
+// ---- The program -------------------------------------------------------------------------------
+
+static void unused_imports(Program *p, Module *m) {
+    for (int i = 0; i < m->imports.len; i++) {
+        Import *im = m->imports.data[i];
+        if (!im->used && im->module && im->alias[0] != '_')
+            report(p->session, im->span, W1001, "`%s` is imported and never used", im->alias);
+    }
+}
+
+static void check_all(Program *p) {
+    for (int i = 0; i < p->modules.len; i++) {
+        for (int k = 0; k < p->modules.data[i]->items.len; k++)
+            check_signature(p, p->modules.data[i]->items.data[k]);
+    }
+    for (int i = 0; i < p->modules.len; i++) {
+        for (int k = 0; k < p->modules.data[i]->items.len; k++)
+            check_body(p, p->modules.data[i]->items.data[k]);
+    }
+    check_recursion(p);
+    for (int i = 0; i < p->modules.len; i++)
+        unused_imports(p, p->modules.data[i]);
+}
+
+// The folder of a path, "." if it has none.
+static const char *folder_of(Arena *a, const char *path) {
+    const char *slash = strrchr(path, '/');
+    if (!slash)
+        return ".";
+    return arena_printf(a, "%.*s", slash == path ? 1 : (int)(slash - path), path);
+}
+
+Program *check_program(Session *s, int file, SettingVec *settings) {
+    Program *p = NEW(s->arena, Program);
+    p->session = s;
+    p->dims = dims_new(s->arena);
+    p->settings = settings;
+    p->root_dir = folder_of(s->arena, s->sources.data[file - 1]->path);
+    p->root = parse_module(s, file);
+    p->root->key = session_name(s, "crate");
+    p->root->is_std = strncmp(s->sources.data[file - 1]->path, "stdlib/", 7) == 0;
+    load_imports(p, p->root);
+    if (!s->errors)
+        check_all(p);
+    return p;
+}
+
+Program *check_path(Session *s, const char *path, SettingVec *settings) {
+    const char *why = NULL;
+    Source *source = source_load(s->arena, path, &why);
+    if (!source) {
+        report(s, (Span){0}, E1202, "%s can't be read: %s", path, why);
+        return NULL;
+    }
+    return check_program(s, session_add(s, source), settings);
+}
+
+bool check_setting(Program *p, Setting *setting, const Generic *g, GenericArg *out) {
+    char *end;
+    long long v = strtoll(setting->value, &end, 10);
+    *out = (GenericArg){.bound = true};
+    Dtype t;
+    if (g->kind == GENERIC_DIM && *setting->value && !*end && v >= 0) {
+        out->dim = dim_const(p->dims, v);
+    } else if (g->kind >= GENERIC_DTYPE && dtype_find(setting->value, &t) &&
+               elem_satisfies(elem_of(t), g->kind)) {
+        out->elem = elem_of(t);
+    } else {
+        report(p->session, g->span, E5006, "%s gives `%s` the value %s, which does not fit",
+               setting->origin, g->name, setting->value);
+        return false;
+    }
+    setting->used = true;
+    return true;
+}

@@ -1,0 +1,294 @@
+// Declarations: generics, where clauses, signatures, members, constants, bodies.
+//
+// A signature is checked when it is first needed, in the scope of its own module; a body once, after all
+// signatures, with its generics symbolic and its where clauses as facts.
+#include "check/internal.h"
+#include "syntax/parse.h"
+#include <string.h>
+
+Item *block_item(Item *block, Name name) {
+    for (int i = 0; i < block->items.len; i++) {
+        if (block->items.data[i]->name == name)
+            return block->items.data[i];
+    }
+    return NULL;
+}
+
+Member *block_member(Item *block, Name name) {
+    for (int i = 0; i < block->members.len; i++) {
+        if (block->members.data[i]->name == name)
+            return block->members.data[i];
+    }
+    return NULL;
+}
+
+Checker checker_for(Program *p, Item *item) {
+    Checker c = {.p = p, .s = p->session, .a = p->session->arena, .dims = p->dims};
+    c.module = item->module;
+    c.block = item->kind == ITEM_BLOCK ? item : item->block;
+    c.fn = item->kind == ITEM_BLOCK ? NULL : item;
+    c.facts = item->facts;
+    return c;
+}
+
+// ---- Generics and where ------------------------------------------------------------------------
+
+static void declare_generics(Checker *c, Item *item) {
+    for (int i = 0; i < item->generics.len; i++) {
+        GenericDecl *g = &item->generics.data[i];
+        for (int k = 0; k < i; k++) {
+            if (item->generics.data[k].name == g->name)
+                report(c->s, g->span, E1205, "the generic `%s` is declared twice", g->name);
+        }
+        if (is_prelude_name(g->name))
+            report(c->s, g->span, E1207, "`%s` is a built-in name", g->name);
+        if (g->pack != (g->kind == GENERIC_SHAPE))
+            report(c->s, g->span, E3106, "a pack is written `*%s: Shape`", g->name);
+        g->generic = NEW(c->a, Generic);
+        *g->generic = (Generic){g->name, g->kind, g->span, NULL};
+        if (g->kind == GENERIC_DIM)
+            g->generic->dim = dim_symbol(c->dims, g->name);
+    }
+}
+
+static void resolve_defaults(Checker *c, Item *item) {
+    for (int i = 0; i < item->generics.len; i++) {
+        GenericDecl *g = &item->generics.data[i];
+        if (!g->fallback)
+            continue;
+        AstGenericArgVec one = {g->fallback, 1, 1};
+        Item only = {.name = item->name, .name_span = item->name_span};
+        only.generics.data = g;
+        only.generics.len = 1;
+        if (!resolve_generic_args(c, &only, &one, g->span, &g->value))
+            g->value.bound = false;
+        else
+            check_bounds(c, &only, &g->value, g->span);
+    }
+}
+
+static void resolve_where(Checker *c, Item *item) {
+    static const Relation relations[] = {
+        [BINARY_EQ] = REL_EQ, [BINARY_NE] = REL_NE, [BINARY_LT] = REL_LT,
+        [BINARY_LE] = REL_LE, [BINARY_GT] = REL_GT, [BINARY_GE] = REL_GE,
+    };
+    item->facts = facts_new(c->dims, item->block ? item->block->facts : NULL);
+    c->in_where = true;
+    c->facts = item->facts;
+    for (int i = 0; i < item->where.len; i++) {
+        Where *w = &item->where.data[i];
+        w->left = resolve_dim(c, w->a);
+        w->right = resolve_dim(c, w->b);
+        if (w->left && w->right)
+            facts_add(item->facts, w->left, relations[w->rel], w->right);
+    }
+    c->in_where = false;
+}
+
+// ---- Constants ---------------------------------------------------------------------------------
+
+static const Expr *setting_value(Program *p, Item *item) {
+    for (int i = 0; p->settings && i < p->settings->len; i++) {
+        Setting *set = &p->settings->data[i];
+        if (set->name != item->name || item->module != p->root || !item->result_ast)
+            continue;
+        set->used = true;
+        Session *s = p->session;
+        const char *where = arena_printf(s->arena, "<%s>", set->origin);
+        int errors = s->errors;
+        Expr *e = parse_expr_text(s, session_add(s, source_new(s->arena, where, str_of(set->value))));
+        if (!e || s->errors != errors)
+            return NULL;
+        return e;
+    }
+    return NULL;
+}
+
+// Evaluates a constant when it is first used.
+void check_const(Program *p, Item *item, Span use) {
+    if (item->signature == CHECK_DONE)
+        return;
+    Checker c = checker_for(p, item);
+    c.fn = NULL;
+    if (item->signature == CHECK_RUNNING) {
+        report(c.s, use, E2122, "the constant `%s` is defined by itself", item->name);
+        item->type = type_error();
+        return;
+    }
+    item->signature = CHECK_RUNNING;
+    item->facts = c.facts = facts_new(p->dims, item->block ? item->block->facts : NULL);
+    Expr *value = (Expr *)setting_value(p, item);
+    if (value)
+        item->setting = value;
+    else
+        value = item->value;
+    const Type *want = item->result_ast ? resolve_type(&c, item->result_ast) : NULL;
+    check_expr(&c, value, want);
+    if (want && !is_error(value))
+        expect_type(&c, value, want, value->span, "the constant");
+    item->type = want && want->kind != TYPE_ERROR ? want : value->type;
+    item->dim = value->dim;
+    item->has_real = value->has_real;
+    item->real = value->real;
+    item->variant_or_bool =
+        value->kind == EXPR_BOOL ? (int)value->int_value : value->ref == REF_VARIANT ? value->field : 0;
+    bool constant = value->dim || value->has_real || value->kind == EXPR_BOOL ||
+                    value->ref == REF_VARIANT || value->ref == REF_CONST;
+    if (!constant && !is_error(value))
+        report(c.s, value->span, E2123, "`%s` must be a constant", item->name);
+    item->signature = CHECK_DONE;
+}
+
+// ---- Signatures --------------------------------------------------------------------------------
+
+static void check_params(Checker *c, Item *item) {
+    for (int i = 0; i < item->params.len; i++) {
+        Param *p = item->params.data[i];
+        for (int k = 0; k < i; k++) {
+            if (item->params.data[k]->name == p->name)
+                report(c->s, p->span, E1205, "the parameter `%s` is declared twice", p->name);
+        }
+        if (is_prelude_name(p->name))
+            report(c->s, p->span, E1207, "`%s` is a built-in name", p->name);
+        p->type = resolve_type(c, p->type_ast);
+        if (p->type->kind == TYPE_BLOCK || p->type->kind == TYPE_ARRAY) {
+            report(c->s, p->span, E2101, "a block is not a value and can't be a parameter");
+            p->type = type_error();
+        }
+    }
+}
+
+static void check_defaults(Checker *c, Item *item) {
+    for (int i = 0; i < item->params.len; i++) {
+        Param *p = item->params.data[i];
+        if (!p->fallback)
+            continue;
+        check_expr(c, p->fallback, p->type);
+        if (!is_error(p->fallback))
+            expect_type(c, p->fallback, p->type, p->fallback->span, "the default");
+    }
+}
+
+static void check_member(Checker *c, Item *block, Member *m) {
+    m->owner = block;
+    m->type = resolve_type(c, m->type_ast);
+    const Type *t = m->type;
+    if (is_prelude_name(m->name))
+        report(c->s, m->span, E1207, "`%s` is a built-in name", m->name);
+    if (t->kind == TYPE_ERROR)
+        return;
+    const Type *inner = t->kind == TYPE_OPTIONAL ? t->items[0] : t;
+    bool tensor = inner->kind == TYPE_TENSOR;
+    bool sub = inner->kind == TYPE_BLOCK || t->kind == TYPE_ARRAY;
+    bool fits = m->role == AST_SUB ? sub : m->role == AST_PARAM ? tensor : tensor && t == inner;
+    if (!fits)
+        report(c->s, m->span, E4101, "`%s` can't have the type %s", m->name, type_text(c->a, t));
+    if (!m->fallback)
+        return;
+    if (m->fallback->kind != EXPR_NONE)
+        report(c->s, m->fallback->span, m->role == AST_PARAM ? E4102 : E4101,
+               "`%s` can have no default but `none`", m->name);
+    else if (t->kind != TYPE_OPTIONAL)
+        report(c->s, m->fallback->span, E4101, "`%s` is not optional: write its type with `?`",
+               m->name);
+}
+
+static void check_members(Checker *c, Item *block) {
+    for (int i = 0; i < block->members.len; i++) {
+        Member *m = block->members.data[i];
+        if (block_member(block, m->name) != m)
+            report(c->s, m->span, E1205, "the member `%s` is declared twice", m->name);
+        check_member(c, block, m);
+    }
+    for (int i = 0; i < block->items.len; i++) {
+        Item *item = block->items.data[i];
+        item->module = block->module;
+        item->block = block;
+        if (block_item(block, item->name) != item || block_member(block, item->name))
+            report(c->s, item->name_span, E1205, "`%s` is declared twice in this block", item->name);
+    }
+}
+
+static void check_fields(Checker *c, Item *item) {
+    for (int i = 0; i < item->fields.len; i++) {
+        Field *f = &item->fields.data[i];
+        for (int k = 0; k < i; k++) {
+            if (item->fields.data[k].name == f->name)
+                report(c->s, f->span, E1205, "the field `%s` is declared twice", f->name);
+        }
+        f->type = resolve_type(c, f->type_ast);
+    }
+    for (int i = 0; i < item->variants.len; i++) {
+        for (int k = 0; k < i; k++) {
+            if (item->variants.data[k].name == item->variants.data[i].name)
+                report(c->s, item->variants.data[i].span, E1205, "the variant is declared twice");
+        }
+    }
+}
+
+static void refuse_unbuilt(Checker *c, Item *item) {
+    if (item->kind == ITEM_KERNEL)
+        report(c->s, item->name_span, E2190, "kernels are not implemented yet");
+    else if (item->kernel)
+        report(c->s, item->name_span, E2190, "binding a kernel to an op is not implemented yet");
+    else if (item->grad_body.len)
+        report(c->s, item->name_span, E2190, "`grad` clauses are not implemented yet");
+}
+
+void check_signature(Program *p, Item *item) {
+    if (item->kind == ITEM_CONST) {
+        check_const(p, item, item->name_span);
+        return;
+    }
+    if (item->signature != CHECK_NOT || item->kind == ITEM_SERVE)
+        return;
+    if (item->block)
+        check_signature(p, item->block);
+    item->signature = CHECK_RUNNING;
+    Checker c = checker_for(p, item);
+    refuse_unbuilt(&c, item);
+    declare_generics(&c, item);
+    resolve_where(&c, item);
+    resolve_defaults(&c, item);
+    check_params(&c, item);
+    if (item->kind == ITEM_BLOCK)
+        check_members(&c, item);
+    check_fields(&c, item);
+    item->type = item->result_ast ? resolve_type(&c, item->result_ast) : type_unit();
+    item->signature = CHECK_DONE;
+    if (item->kind != ITEM_BLOCK)
+        check_defaults(&c, item);
+}
+
+// ---- Bodies ------------------------------------------------------------------------------------
+
+static void unused_params(Checker *c, Item *item) {
+    // W1002 never fires for parameters; a private member of a block is W1003.
+    for (int i = 0; i < item->members.len; i++) {
+        Member *m = item->members.data[i];
+        if (!m->used && m->name[0] != '_' && m->type->kind != TYPE_ERROR && !item->module->is_std)
+            report(c->s, m->span, W1003, "`%s` is never used", m->name);
+    }
+}
+
+void check_body(Program *p, Item *item) {
+    check_signature(p, item);
+    if (item->checked != CHECK_NOT)
+        return;
+    item->checked = CHECK_RUNNING;
+    Checker c = checker_for(p, item);
+    for (int i = 0; i < item->items.len; i++)
+        check_body(p, item->items.data[i]);
+    if (item->kind == ITEM_FN || item->kind == ITEM_OP || item->kind == ITEM_ENTRY) {
+        ItemVec *callees = NEW(c.a, ItemVec);
+        map_put(c.a, &p->calls, item, callees);
+        c.callees = callees;
+        Scope scope;
+        scope_push(&c, &scope);
+        check_stmts(&c, &item->body, true);
+        scope_pop(&c);
+    }
+    if (item->kind == ITEM_BLOCK)
+        unused_params(&c, item);
+    item->checked = CHECK_DONE;
+}

@@ -1,0 +1,107 @@
+// What the checker's files share. Nothing outside of compiler/check includes this.
+#pragma once
+#include "check/builtins.h"
+#include "check/check.h"
+
+typedef struct Scope Scope; // the locals of one brace pair, innermost first
+struct Scope {
+    Scope *outer;
+    VEC(Local *) locals;
+};
+
+typedef struct Notation Notation; // the indices that one let or reduction lists, innermost first
+struct Notation {
+    Notation *outer;
+    IndexVarVec *vars;
+};
+
+// Where the checker stands. Copied when it turns to another declaration.
+typedef struct {
+    Program *p;
+    Session *s;
+    Arena *a;
+    DimTable *dims;
+    Module *module;
+    Item *block;        // enclosing block, or NULL
+    Item *fn;           // enclosing fn, op, entry, or NULL
+    Facts *facts;       // what is known here
+    Scope *scope;
+    Notation *notation; // or NULL outside of index notation
+    int loop_depth;     // static for, while, for
+    bool in_scan;       // directly inside a `for` that yields
+    const Type *yield;  // type of the scan's yields so far
+    bool in_where;      // no E2205 inside where clauses
+    ItemVec *callees;   // of fn
+} Checker;
+
+// What a name means.
+typedef struct {
+    RefKind kind;
+    Local *local;
+    Param *param;
+    const Generic *generic;
+    Item *item;
+    Member *member;
+    int builtin;
+    Module *module;
+} Ref;
+
+// module.c: loading, imports, scopes
+void load_imports(Program *p, Module *m);
+Item *module_item(Module *m, Name name);
+Import *module_import(Module *m, Name name);
+
+// scope.c: names
+Ref lookup(Checker *c, Name name);
+bool is_prelude_name(const char *name);
+void unknown_name(Checker *c, Name name, Span span); // E1201 with a suggestion
+Local *declare(Checker *c, Name name, Span span, const Type *type, bool is_mutable);
+void scope_push(Checker *c, Scope *scope);
+void scope_pop(Checker *c);
+IndexVar *find_index(Checker *c, Name name, bool pack);
+
+// decl.c: declarations
+Checker checker_for(Program *p, Item *item);
+void check_signature(Program *p, Item *item);
+void check_body(Program *p, Item *item);
+void check_const(Program *p, Item *item, Span use);
+Item *block_item(Item *block, Name name);
+Member *block_member(Item *block, Name name);
+void check_sources(Checker *c, Item *item, Span span, const GenericArg *args, const char *what);
+
+// types.c: types and dimensions as written
+const Type *resolve_type(Checker *c, AstType *t);
+Elem resolve_elem(Checker *c, AstType *t);
+const Axis *resolve_shape(Checker *c, const ShapeVec *shape, int *count);
+const Dim *resolve_dim(Checker *c, Expr *e); // a compile-time integer, else E2123 and NULL
+bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span span, GenericArg *out);
+bool finish_generics(Checker *c, Item *decl, GenericArg *args, Span span);
+void check_bounds(Checker *c, Item *decl, const GenericArg *args, Span span);
+bool prove_where(Checker *c, Item *decl, const Subst *s, Span span);
+Binding binding_of(Checker *c, Item *decl, const GenericArg *args);
+const Subst *subst_block(Checker *c, const Type *block);
+
+// expr.c: expressions
+void check_expr(Checker *c, Expr *e, const Type *want);
+bool coerce(Checker *c, Expr *e, const Type *want); // a constant gets its dtype; false after a report
+void default_literal(Checker *c, Expr *e);          // i64 or f64 for a constant without context
+const Type *expect_tensor(Checker *c, Expr *e);     // NULL (reported) if it is none
+bool expect_type(Checker *c, Expr *e, const Type *want, Span span, const char *what);
+const Type *broadcast(Checker *c, const Type *a, const Type *b, Elem elem, Span span);
+void mismatch(Checker *c, Span span, const Type *want, const Type *have, const char *what);
+void make_error(Expr *e);
+bool is_error(const Expr *e);
+
+// index.c, call.c, builtin.c, stmt.c, pattern.c, binary.c
+void check_index(Checker *c, Expr *e);
+void check_reduce(Checker *c, Expr *e, const Type *want);
+void check_notation(Checker *c, Stmt *st);
+void check_call(Checker *c, Expr *e, const Type *want);
+void check_builtin(Checker *c, Expr *e, const Type *want);
+void check_binary(Checker *c, Expr *e, const Type *want);
+void check_match(Checker *c, Expr *e, const Type *want);
+void check_stmts(Checker *c, StmtVec *body, bool is_fn_body);
+void check_scan(Checker *c, Expr *e, const Type *want);
+void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim);
+int check_arm_pattern(Checker *c, Pattern *p, const Type *type);
+void use_import(Checker *c, Import *i);

@@ -1,0 +1,137 @@
+// Modules: finding files, parsing them, resolving imports, the scope of items.
+//
+// `std.a.b` is embedded (stdlib/a/b.serin); `crate.a.b` is a/b.serin beside the root file's package folder.
+// A module is in one of three states, so that an import cycle is seen when a running one is met again.
+#include "base/embedded.h"
+#include "check/internal.h"
+#include "syntax/parse.h"
+#include <string.h>
+
+static const char *path_text(Program *p, const NameVec *path, const char *separator) {
+    StrBuf b = strbuf_new(p->session->arena);
+    for (int i = 0; i < path->len; i++)
+        strbuf_printf(&b, "%s%s", i ? separator : "", path->data[i]);
+    return b.data;
+}
+
+Item *module_item(Module *m, Name name) {
+    return map_get(&m->scope, name);
+}
+
+Import *module_import(Module *m, Name name) {
+    for (int i = 0; i < m->imports.len; i++) {
+        if (m->imports.data[i]->alias == name)
+            return m->imports.data[i];
+    }
+    return NULL;
+}
+
+static void fill_scope(Program *p, Module *m) {
+    for (int i = 0; i < m->items.len; i++) {
+        Item *item = m->items.data[i];
+        item->module = m;
+        if (!item->name || item->kind == ITEM_SERVE)
+            continue;
+        Item *other = module_item(m, item->name);
+        if (is_prelude_name(item->name)) {
+            report(p->session, item->name_span, E1207, "`%s` is a built-in name", item->name);
+        } else if (other) {
+            Diag *d = report(p->session, item->name_span, E1204, "`%s` is declared twice",
+                             item->name);
+            diag_note(p->session, d, other->name_span, "it was declared here first");
+        } else {
+            map_put(p->session->arena, &m->scope, item->name, item);
+        }
+    }
+}
+
+// The source number of a module by its path, or 0.
+static int find_source(Program *p, const NameVec *path) {
+    Session *s = p->session;
+    NameVec rest = {path->data + 1, path->len - 1, 0};
+    const char *inner = path_text(p, &rest, "/");
+    if (path->data[0] == session_name(s, "std")) {
+        const char *file = arena_printf(s->arena, "stdlib/%s.serin", inner);
+        Str text = embedded_find(file);
+        return text.ptr ? session_add(s, source_new(s->arena, file, text)) : 0;
+    }
+    if (path->data[0] != session_name(s, "crate"))
+        return 0;
+    static const char *const endings[] = {"serin", "linnet"};
+    for (int i = 0; i < 2; i++) {
+        const char *why = NULL;
+        const char *file = arena_printf(s->arena, "%s/%s.%s", p->root_dir, inner, endings[i]);
+        Source *source = source_load(s->arena, file, &why);
+        if (source)
+            return session_add(s, source);
+    }
+    return 0;
+}
+
+static Module *find_module(Program *p, Name key) {
+    for (int i = 0; i < p->modules.len; i++) {
+        if (p->modules.data[i]->key == key)
+            return p->modules.data[i];
+    }
+    return NULL;
+}
+
+static Module *load_module(Program *p, const NameVec *path, Span span) {
+    Session *s = p->session;
+    Name key = session_name(s, path_text(p, path, "."));
+    Module *m = find_module(p, key);
+    if (m) {
+        if (m->state == CHECK_RUNNING) {
+            report(s, span, E1206, "modules import each other in a circle through `%s`", key);
+            return NULL;
+        }
+        return m;
+    }
+    int file = find_source(p, path);
+    if (!file) {
+        Diag *d = report(s, span, E1202, "module `%s` was not found", key);
+        if (path->data[0] != session_name(s, "std"))
+            diag_help(s, d, "the first segment is `std` or `crate`; `crate` is the folder %s",
+                      p->root_dir);
+        return NULL;
+    }
+    m = parse_module(s, file);
+    m->key = key;
+    m->is_std = path->data[0] == session_name(s, "std");
+    load_imports(p, m);
+    return m;
+}
+
+static void resolve_import(Program *p, Module *m, Import *im) {
+    Session *s = p->session;
+    if (is_prelude_name(im->alias))
+        report(s, im->span, E1207, "`%s` is a built-in name", im->alias);
+    im->module = load_module(p, &im->path, im->span);
+    if (!im->module || !im->name)
+        return;
+    im->item = module_item(im->module, im->name);
+    if (!im->item) {
+        report(s, im->span, E1201, "`%s` has no item `%s`", im->module->key, im->name);
+    } else if (!im->item->pub) {
+        Diag *d = report(s, im->span, E1203, "`%s` is not public in `%s`", im->name,
+                         im->module->key);
+        diag_note(s, d, im->item->name_span, "it is declared here, without `pub`");
+    }
+    if (module_item(m, im->alias))
+        report(s, im->span, E1204, "`%s` is imported and declared in this module", im->alias);
+}
+
+// Loads what m imports, then makes m part of the program.
+void load_imports(Program *p, Module *m) {
+    m->state = CHECK_RUNNING;
+    vec_push(p->session->arena, &p->modules, m);
+    fill_scope(p, m);
+    for (int i = 0; i < m->imports.len; i++) {
+        Import *im = m->imports.data[i];
+        Import *first = module_import(m, im->alias);
+        if (first != im)
+            report(p->session, im->span, E1204, "`%s` is imported twice", im->alias);
+        resolve_import(p, m, im);
+    }
+    m->state = CHECK_DONE;
+}
