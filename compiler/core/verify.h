@@ -1,0 +1,35 @@
+// Inside of the verifier: what core_verify.c and comp_verify.c share.
+#pragma once
+#include "core/core.h"
+
+typedef struct {
+    const Core *core;
+    Arena *arena;         // scratch
+    StrBuf *faults;       // one line each
+    int count;            // faults so far; the lines end at MOST_FAULTS
+    Map symbols;          // the module's symbols
+    Map blocks;           // CoreBlock * -> its index + 1
+    Map fns;              // CoreFn * -> its index + 1
+    const CoreFn *fn;     // being verified, or NULL
+    int fn_index;         // its index
+    Val value;            // being verified, or 0
+    unsigned char *state; // of the function's values: ValueState
+} Verifier;
+
+typedef enum {
+    VALUE_NEW,  // in no region so far
+    VALUE_HERE, // defined before, in this region or one around it
+    VALUE_GONE, // defined in a region that has ended
+} ValueState;
+
+enum { MOST_FAULTS = 50 };
+
+void verify_fault(Verifier *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// A dimension is there, valid, and of the module's symbols; `what` names it.
+void verify_dim(Verifier *v, const Dim *d, const char *what);
+
+bool verify_scalar_i64(const CoreType *t);
+
+// The comprehension of a value whose arguments are in range.
+void verify_comp(Verifier *v, const Value *value);

@@ -1,0 +1,52 @@
+// Liveness from the results backwards. A loop that is needed keeps all it carries.
+#include "opt/dce.h"
+
+typedef struct {
+    Arena *arena;
+    bool *live;
+    VEC(Val) work; // live values whose operands are to be looked at
+} Liveness;
+
+static void need(Liveness *l, Val v) {
+    if (l->live[v - 1])
+        return;
+    l->live[v - 1] = true;
+    vec_push(l->arena, &l->work, v);
+}
+
+bool *opt_live(Arena *a, const CoreFn *f) {
+    Liveness l = {.arena = a, .live = NEW_N(a, bool, f->values.len)};
+    for (int i = 0; i < f->region.yields.len; i++)
+        need(&l, f->region.yields.data[i]);
+    while (l.work.len) {
+        const Value *v = core_value(f, l.work.data[--l.work.len]);
+        for (int i = 0; i < v->args.len; i++)
+            need(&l, v->args.data[i]);
+        if (v->op != OP_LOOP)
+            continue;
+        need(&l, v->loop->index);
+        for (int i = 0; i < v->loop->carried.len; i++)
+            need(&l, v->loop->carried.data[i]);
+        for (int i = 0; i < v->loop->region.yields.len; i++)
+            need(&l, v->loop->region.yields.data[i]);
+    }
+    return l.live;
+}
+
+static void sweep(Region *r, const bool *live) {
+    int kept = 0;
+    for (int i = 0; i < r->body.len; i++) {
+        if (live[r->body.data[i] - 1])
+            r->body.data[kept++] = r->body.data[i];
+    }
+    r->body.len = kept;
+}
+
+void opt_dce(Core *c, CoreFn *f) {
+    bool *live = opt_live(c->session->arena, f);
+    sweep(&f->region, live);
+    for (int i = 0; i < f->values.len; i++) {
+        if (live[i] && f->values.data[i].op == OP_LOOP)
+            sweep(&f->values.data[i].loop->region, live);
+    }
+}
