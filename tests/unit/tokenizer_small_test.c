@@ -183,8 +183,8 @@ static void test_unknown(Tally *t) {
     static const char *const models[] = {"\"BPE\",", "\"BPE\",\"unk_token\":\"none\",",
                                          "\"BPE\",\"unk_token\":\"none\",\"fuse_unk\":true,"};
     static const char *const expected[] = {
-        "the model's tokenizer has no piece for byte 0x04 of the text; take the character it "
-        "belongs to out",
+        ("the model's tokenizer has no piece for byte 0x04 of the text; take the character it "
+         "belongs to out"),
         "97 4 4 98", "97 4 98"};
     for (size_t i = 0; i < 3; i++) {
         char replace[256];
