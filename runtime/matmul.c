@@ -42,14 +42,14 @@ RT_AVX2_FN RT_INLINED __m256 load_avx2(const float *p, int whole, ptrdiff_t coun
 RT_AVX2_FN RT_INLINED void chunk_avx2(const float *const *x, const float *const *w, size_t c,
                                       int whole, ptrdiff_t rest, int vecs, int rows, int cols,
                                       __m256 *s) {
-#pragma GCC unroll 4
+    RT_UNROLL
     for (int v = 0; v < vecs; v++) {
         if (!whole && rest <= 8 * v)
             return;
-#pragma GCC unroll 4
+        RT_UNROLL
         for (int j = 0; j < cols; j++) {
             __m256 wj = load_avx2(w[j] + c + 8 * v, whole, rest - 8 * v);
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int i = 0; i < rows; i++) {
                 __m256 xi = load_avx2(x[i] + c + 8 * v, whole, rest - 8 * v);
                 __m256 *sum = &s[(i * cols + j) * vecs + v];
@@ -63,14 +63,14 @@ RT_AVX2_FN RT_INLINED void chunk_avx2(const float *const *x, const float *const 
 RT_AVX2_FN RT_INLINED void lanes_avx2(const float *const *x, const float *const *w, size_t k,
                                       int first, int vecs, int rows, int cols, float *lanes) {
     __m256 s[12];
-#pragma GCC unroll 12
+    RT_UNROLL
     for (int i = 0; i < rows * cols * vecs; i++)
         s[i] = _mm256_setzero_ps();
     size_t c = 0, at = 8 * (size_t)first;
     for (; k - c >= 32; c += 32)
         chunk_avx2(x, w, c + at, 1, 0, vecs, rows, cols, s);
     chunk_avx2(x, w, c + at, 0, (ptrdiff_t)(k - c) - (ptrdiff_t)at, vecs, rows, cols, s);
-#pragma GCC unroll 12
+    RT_UNROLL
     for (int i = 0; i < rows * cols * vecs; i++) {
         int output = i / (cols * vecs) * RT_TILE_N + i / vecs % cols;
         _mm256_storeu_ps(lanes + output * 32 + at + 8 * (i % vecs), s[i]);
@@ -97,30 +97,30 @@ RT_AVX2_FN static void tile_avx2(const RtTile *t) {
 #if RT_X86
 RT_AVX512_FN RT_INLINED void tile_rows_avx512(const RtTile *t, int rows) {
     __m512 s[RT_TILE_M][RT_TILE_N][2];
-#pragma GCC unroll 4
+    RT_UNROLL
     for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
-        for (int j = 0; j < RT_TILE_N; j++)
-            s[i][j][0] = s[i][j][1] = _mm512_setzero_ps();
+        RT_UNROLL
+    for (int j = 0; j < RT_TILE_N; j++)
+        s[i][j][0] = s[i][j][1] = _mm512_setzero_ps();
     for (size_t c = 0; c < t->k; c += 32) {
         uint32_t all = t->k - c >= 32 ? ~(uint32_t)0 : ((uint32_t)1 << (t->k - c)) - 1;
-#pragma GCC unroll 2
+        RT_UNROLL
         for (int half = 0; half < 2; half++) {
             __mmask16 mask = (__mmask16)(all >> 16 * half);
             __m512 x[RT_TILE_M];
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int i = 0; i < rows; i++)
                 x[i] = _mm512_maskz_loadu_ps(mask, (const float *)t->x[i] + c + 16 * half);
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int j = 0; j < RT_TILE_N; j++) {
                 __m512 w = _mm512_maskz_loadu_ps(mask, (const float *)t->w[j] + c + 16 * half);
-#pragma GCC unroll 4
+                RT_UNROLL
                 for (int i = 0; i < rows; i++)
                     s[i][j][half] = _mm512_fmadd_ps(w, x[i], s[i][j][half]);
             }
         }
     }
-#pragma GCC unroll 4
+    RT_UNROLL
     for (int i = 0; i < rows; i++)
         rt_fold4_avx512(s[i], t->y + (size_t)i * t->ldy, t->n);
 }

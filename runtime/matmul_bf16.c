@@ -54,7 +54,7 @@ RT_AVX2_FN RT_INLINED void pairs_chunk_avx2(const uint16_t *x, const uint16_t *c
         __m256i xs = _mm256_loadu_si256((const __m256i *)(const void *)(x + 16 * v));
         __m256 odd = _mm256_castsi256_ps(_mm256_and_si256(xs, upper));
         __m256 even = _mm256_castsi256_ps(_mm256_slli_epi32(xs, 16));
-#pragma GCC unroll 4
+        RT_UNROLL
         for (int j = 0; j < RT_TILE_N; j++) {
             __m256i ws = _mm256_loadu_si256((const __m256i *)(const void *)(w[j] + 16 * v));
             __m256 s = _mm256_loadu_ps(lanes[j] + 8 * v);
@@ -107,30 +107,30 @@ RT_BF16_FN RT_INLINED __m512bh load_pairs(__mmask32 mask, const uint16_t *p) {
 /* VDPBF16PS adds the odd product, then the even one, and flushes whatever the modes are. */
 RT_BF16_FN RT_INLINED void pairs_rows_bf16(const RtTile *t, int rows) {
     __m512 s[RT_TILE_M][RT_TILE_N][2];
-#pragma GCC unroll 4
+    RT_UNROLL
     for (int i = 0; i < rows; i++)
-#pragma GCC unroll 4
-        for (int j = 0; j < RT_TILE_N; j++)
-            s[i][j][0] = s[i][j][1] = _mm512_setzero_ps();
+        RT_UNROLL
+    for (int j = 0; j < RT_TILE_N; j++)
+        s[i][j][0] = s[i][j][1] = _mm512_setzero_ps();
     for (size_t c = 0; c < t->k; c += 64) {
         uint64_t all = t->k - c >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << (t->k - c)) - 1;
-#pragma GCC unroll 4
+        RT_UNROLL
         for (int half = 0; half < 2; half++) {
             __mmask32 mask = (__mmask32)(all >> 32 * half);
             __m512bh x[RT_TILE_M];
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int i = 0; i < rows; i++)
                 x[i] = load_pairs(mask, (const uint16_t *)t->x[i] + c + 32 * half);
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int j = 0; j < RT_TILE_N; j++) {
                 __m512bh w = load_pairs(mask, (const uint16_t *)t->w[j] + c + 32 * half);
-#pragma GCC unroll 4
+                RT_UNROLL
                 for (int i = 0; i < rows; i++)
                     s[i][j][half] = _mm512_dpbf16_ps(s[i][j][half], x[i], w);
             }
         }
     }
-#pragma GCC unroll 4
+    RT_UNROLL
     for (int i = 0; i < rows; i++)
         rt_fold4_avx512(s[i], t->y + (size_t)i * t->ldy, t->n);
 }

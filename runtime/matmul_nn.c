@@ -62,13 +62,13 @@ RT_AVX2_FN RT_INLINED void nn_rows_avx2(const RtTileNn *t, int rows) {
                                      _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
     int depth = 0;
     for (unsigned i = 0; i < 32; i++) {
-#pragma GCC unroll 4
+        RT_UNROLL
         for (int r = 0; r < rows; r++)
             s[r][0] = s[r][1] = _mm256_setzero_ps();
         for (size_t c = lane_order[i]; c < t->k; c += 32) {
             __m256 w0 = _mm256_maskload_ps(t->w + c * t->ldw, mask[0]);
             __m256 w1 = _mm256_maskload_ps(t->w + c * t->ldw + 8, mask[1]);
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int r = 0; r < rows; r++) {
                 __m256 x = _mm256_set1_ps(t->x[(size_t)r * t->ldx + c]);
                 s[r][0] = _mm256_fmadd_ps(x, w0, s[r][0]);
@@ -77,25 +77,25 @@ RT_AVX2_FN RT_INLINED void nn_rows_avx2(const RtTileNn *t, int rows) {
         }
         for (unsigned ones = i; ones & 1; ones >>= 1) {
             depth--;
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-                for (int v = 0; v < 2; v++)
-                    s[r][v] = _mm256_add_ps(sums[depth][r][v], s[r][v]);
-        }
-#pragma GCC unroll 4
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
+                RT_UNROLL
             for (int v = 0; v < 2; v++)
-                sums[depth][r][v] = s[r][v];
+                s[r][v] = _mm256_add_ps(sums[depth][r][v], s[r][v]);
+        }
+        RT_UNROLL
+        for (int r = 0; r < rows; r++)
+            RT_UNROLL
+        for (int v = 0; v < 2; v++)
+            sums[depth][r][v] = s[r][v];
         depth++;
     }
-#pragma GCC unroll 4
+    RT_UNROLL
     for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-        for (int v = 0; v < 2; v++)
-            _mm256_maskstore_ps(t->y + (size_t)r * t->ldy + 8 * v, mask[v],
-                                _mm256_add_ps(sums[0][r][v], _mm256_setzero_ps()));
+        RT_UNROLL
+    for (int v = 0; v < 2; v++)
+        _mm256_maskstore_ps(t->y + (size_t)r * t->ldy + 8 * v, mask[v],
+                            _mm256_add_ps(sums[0][r][v], _mm256_setzero_ps()));
 }
 
 RT_AVX2_FN static void nn_avx2(const RtTileNn *t, int rows) {
@@ -118,44 +118,44 @@ RT_AVX512_FN RT_INLINED void nn_rows_avx512(const RtTileNn *t, int rows) {
         mask[v] = (__mmask16)(~(uint64_t)0 >> (64 - t->n) >> 16 * v);
     int depth = 0;
     for (unsigned i = 0; i < 32; i++) {
-#pragma GCC unroll 4
+        RT_UNROLL
         for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-            for (int v = 0; v < 4; v++)
-                s[r][v] = _mm512_setzero_ps();
+            RT_UNROLL
+        for (int v = 0; v < 4; v++)
+            s[r][v] = _mm512_setzero_ps();
         for (size_t c = lane_order[i]; c < t->k; c += 32) {
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int v = 0; v < 4; v++)
                 w[v] = _mm512_maskz_loadu_ps(mask[v], t->w + c * t->ldw + 16 * v);
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int r = 0; r < rows; r++) {
                 __m512 x = _mm512_set1_ps(t->x[(size_t)r * t->ldx + c]);
-#pragma GCC unroll 4
+                RT_UNROLL
                 for (int v = 0; v < 4; v++)
                     s[r][v] = _mm512_fmadd_ps(x, w[v], s[r][v]);
             }
         }
         for (unsigned ones = i; ones & 1; ones >>= 1) {
             depth--;
-#pragma GCC unroll 4
+            RT_UNROLL
             for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-                for (int v = 0; v < 4; v++)
-                    s[r][v] = _mm512_add_ps(sums[depth][r][v], s[r][v]);
-        }
-#pragma GCC unroll 4
-        for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
+                RT_UNROLL
             for (int v = 0; v < 4; v++)
-                sums[depth][r][v] = s[r][v];
+                s[r][v] = _mm512_add_ps(sums[depth][r][v], s[r][v]);
+        }
+        RT_UNROLL
+        for (int r = 0; r < rows; r++)
+            RT_UNROLL
+        for (int v = 0; v < 4; v++)
+            sums[depth][r][v] = s[r][v];
         depth++;
     }
-#pragma GCC unroll 4
+    RT_UNROLL
     for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
-        for (int v = 0; v < 4; v++)
-            _mm512_mask_storeu_ps(t->y + (size_t)r * t->ldy + 16 * v, mask[v],
-                                  _mm512_add_ps(sums[0][r][v], _mm512_setzero_ps()));
+        RT_UNROLL
+    for (int v = 0; v < 4; v++)
+        _mm512_mask_storeu_ps(t->y + (size_t)r * t->ldy + 16 * v, mask[v],
+                              _mm512_add_ps(sums[0][r][v], _mm512_setzero_ps()));
 }
 
 RT_AVX512_FN static void nn_avx512(const RtTileNn *t, int rows) {

@@ -59,6 +59,13 @@ RT_FN float rt_from_bits(uint32_t u) {
 #endif
 }
 
+//: rt_pick needs rt_bits rt_from_bits
+/* c ? a : b without a branch, so that loops over these functions vectorise. */
+RT_FN float rt_pick(int c, float a, float b) {
+    uint32_t mask = 0u - (uint32_t)(c != 0);
+    return rt_from_bits((rt_bits(a) & mask) | (rt_bits(b) & ~mask));
+}
+
 //: rt_fma
 /* a * b + c, rounded once. */
 RT_FN float rt_fma(float a, float b, float c) {
@@ -140,7 +147,7 @@ RT_FN int32_t rt_exp_parts(float x, float *high, float *low) {
     return n;
 }
 
-//: rt_exp needs rt_exp_parts rt_from_bits
+//: rt_exp needs rt_exp_parts rt_pick rt_from_bits
 /* e^x within 1 ulp. Exactly 0 where e^x is below the normal range (below 2^-126). */
 RT_FN float rt_exp(float x) {
     float c = x > 89.0f ? 89.0f : x; /* a NaN passes both */
@@ -152,18 +159,18 @@ RT_FN float rt_exp(float x) {
     float a = rt_from_bits((uint32_t)(half + 127) << 23);
     float b = rt_from_bits((uint32_t)(n - half + 127) << 23);
     float y = high * a * b;
-    return x < -0x1.5d589ep+6f ? 0.0f : y; /* the last x whose e^x is at least 2^-126 */
+    return rt_pick(x < -0x1.5d589ep+6f, 0.0f, y); /* the last x whose e^x is at least 2^-126 */
 }
 
-//: rt_log needs rt_bits rt_from_bits rt_fma
+//: rt_log needs rt_pick rt_bits rt_from_bits rt_fma
 /* The natural logarithm within 1 ulp. log(+-0) = -inf, of anything below NaN, of +inf +inf. */
 RT_FN float rt_log(float x) {
     int tiny = x < 0x1p-126f;
-    uint32_t u = rt_bits(tiny ? x * 0x1p23f : x);
+    uint32_t u = rt_bits(rt_pick(tiny, x * 0x1p23f, x));
     /* x = m * 2^e, m in [2/3, 4/3) */
     uint32_t e_bits = (u - 0x3f2aaaabu) & 0xff800000u;
     float m = rt_from_bits(u - e_bits);
-    float e = (float)((int32_t)e_bits) * 0x1p-23f - (tiny ? 23.0f : 0.0f);
+    float e = (float)((int32_t)e_bits) * 0x1p-23f - rt_pick(tiny, 23.0f, 0.0f);
     /* log(1 + f) = f - f^2 / 2 + f^3 p(f) */
     float f = m - 1.0f;
     float p = rt_fma(-0x1.07e5f4p-3f, f, 0x1.1e73ap-3f);
@@ -179,9 +186,9 @@ RT_FN float rt_log(float x) {
     float sum = whole + f;
     float lost = f - (sum - whole);
     float y = sum + rt_fma(p, f * f, rt_fma(e, 0x1.7f7d1cp-20f, lost));
-    y = x == 0.0f ? rt_from_bits(0xff800000u) : y;
-    y = x < 0.0f ? rt_from_bits(0x7fc00000u) : y;
-    return x < rt_from_bits(0x7f800000u) ? y : x; /* +inf and NaN are their own */
+    y = rt_pick(x == 0.0f, rt_from_bits(0xff800000u), y);
+    y = rt_pick(x < 0.0f, rt_from_bits(0x7fc00000u), y);
+    return rt_pick(x < rt_from_bits(0x7f800000u), y, x); /* +inf and NaN are their own */
 }
 
 //: rt_quadrant_near needs rt_fma64
@@ -237,11 +244,11 @@ RT_FN double rt_cos_poly(double r) {
     return rt_fma64(c, z, 1.0);
 }
 
-//: rt_turn needs rt_sin_poly rt_cos_poly rt_bits rt_from_bits
+//: rt_turn needs rt_sin_poly rt_cos_poly rt_pick rt_bits rt_from_bits
 /* sin(n pi / 2 + r), rounded to float. */
 RT_FN float rt_turn(uint32_t n, double r) {
     float s = (float)rt_sin_poly(r), c = (float)rt_cos_poly(r);
-    return rt_from_bits(rt_bits(n & 1 ? c : s) ^ (n & 2) << 30);
+    return rt_from_bits(rt_bits(rt_pick(n & 1, c, s)) ^ (n & 2) << 30);
 }
 
 //: rt_sin_near needs rt_quadrant_near rt_turn rt_bits rt_from_bits
@@ -293,7 +300,7 @@ RT_FN float rt_cos(float x) {
     return rt_turn(n + 1, r);
 }
 
-//: rt_tanh needs rt_exp_parts rt_bits rt_from_bits rt_fma
+//: rt_tanh needs rt_exp_parts rt_pick rt_bits rt_from_bits rt_fma
 /* The hyperbolic tangent within 1 ulp. */
 RT_FN float rt_tanh(float x) {
     uint32_t sign = rt_bits(x) & 0x80000000u;
@@ -306,7 +313,7 @@ RT_FN float rt_tanh(float x) {
     p = rt_fma(p, z, -0x1.555548p-2f);
     float small = rt_fma(p * z, a, a);
     /* else 1 - 2 / (e^2a + 1), every step with the part that it loses */
-    float high, low, c = a > 10.0f ? 10.0f : a;
+    float high, low, c = rt_pick(a > 10.0f, 10.0f, a);
     int32_t n = rt_exp_parts(c + c, &high, &low);
     float scale = rt_from_bits((uint32_t)(n + 127) << 23);
     float e = high * scale, d = e + 1.0f;
@@ -316,7 +323,7 @@ RT_FN float rt_tanh(float x) {
     float y = 1.0f - q;
     float y_low = rt_fma(rest, -0.5f * q, (1.0f - y) - q);
     float large = y + y_low;
-    return rt_from_bits(rt_bits(a < 0.5625f ? small : large) | sign);
+    return rt_from_bits(rt_bits(rt_pick(a < 0.5625f, small, large)) | sign);
 }
 
 //: rt_bf16_to_f32 needs rt_from_bits

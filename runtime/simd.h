@@ -14,6 +14,12 @@
 #else
 #define RT_X86 0
 #endif
+/* Before a loop over registers: it is to vanish. */
+#ifdef __clang__
+#define RT_UNROLL _Pragma("unroll")
+#else
+#define RT_UNROLL _Pragma("GCC unroll 16")
+#endif
 
 //: end
 #endif

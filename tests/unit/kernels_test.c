@@ -298,15 +298,33 @@ static void test_shapes(Tally *t, RtPool **pools) {
     }
 }
 
-/* A sum is never -0, and terms that are zero change nothing. */
-static void test_zeros(Tally *t) {
-    float a[64], b[64];
-    for (int i = 0; i < 64; i++) {
+/* A sum is never -0, even where all lanes are; 128 terms of which each rounds to -0. */
+static void test_no_minus_zero(Tally *t, RtPool **pools) {
+    float a[128], b[128], lanes[32], y;
+    uint16_t c[128], d[128];
+    for (int i = 0; i < 128; i++) {
         a[i] = -1e-30f;
         b[i] = 1e-30f;
+        c[i] = 0x8000 | (127 - 100) << 7;
+        d[i] = (127 - 100) << 7;
+        lanes[i % 32] = -0.0f;
     }
-    for (size_t n = 0; n <= 64; n++)
+    check(t, rt_bits(rt_fold(lanes)) == 0, "32 lanes of -0 give +0");
+    for (size_t n = 0; n <= 128; n++) {
         check(t, rt_bits(rt_dot(a, b, n)) == 0, "underflowing lanes give +0");
+        for (int p = 0; p < POOLS; p++) {
+            rt_matmul_nt(pools[p], 1, 1, n, a, n, (RtRows){.data = b, .stride = n}, &y, 1);
+            check(t, rt_bits(y) == 0, "underflowing lanes give +0, nt");
+            rt_matmul_nn(pools[p], 1, 1, n, a, n, b, 1, &y, 1);
+            check(t, rt_bits(y) == 0, "underflowing lanes give +0, nn");
+            rt_matmul_nt_bf16(pools[p], 1, 1, n, c, n, d, n, &y, 1);
+            check(t, rt_bits(y) == 0, "underflowing lanes give +0, bf16");
+        }
+    }
+}
+
+/* Terms that are zero change nothing. */
+static void test_zeros(Tally *t) {
     uint64_t state = 5;
     for (int round = 0; round < 200; round++) {
         float x[96], y[96] = {0}, one[96];
@@ -443,6 +461,7 @@ int main(void) {
     test_pool(&t, pools);
     test_lanes(&t, pools);
     test_flush_edge(&t, pools);
+    test_no_minus_zero(&t, pools);
     test_zeros(&t);
     test_steps(&t);
     test_maps(&t);
