@@ -1,9 +1,9 @@
 // Symbolic dimensions: integer polynomials over symbols and opaque atoms, in one canonical form.
 //
 // Equal text of the canonical form is an equal pointer, so `a == b` proves equality by identity.
-// `/` and `%` are floor division and modulo. What can't be folded exactly (H / Heads, max(P, 1)) is an
-// interned atom: a symbol of its own whose definition is remembered. Arithmetic that leaves int64
-// makes the dimension *invalid*; nothing is ever proved of an invalid one.
+// `/` and `%` are floor division and modulo. What can't be folded exactly (H / Heads, max(P, 1)) is
+// an interned atom: a symbol of its own whose definition is remembered. Arithmetic that leaves
+// int64 makes the dimension *invalid*; nothing is ever proved of an invalid one.
 #pragma once
 #include "base/str.h"
 
@@ -26,10 +26,10 @@ const Dim *dim_min(DimTable *t, const Dim *a, const Dim *b);
 const Dim *dim_max(DimTable *t, const Dim *a, const Dim *b);
 
 bool dim_valid(const Dim *d);
-bool dim_is_const(const Dim *d, int64_t *value); // value may be NULL
-bool dim_is_symbol(const Dim *d);                // a plain symbol, not an atom
+bool dim_is_const(const Dim *d, int64_t *value);    // value may be NULL
+bool dim_is_symbol(const Dim *d);                   // a plain symbol, not an atom
 bool dim_mentions(const Dim *d, const Dim *symbol); // also inside atoms
-Name dim_name(const Dim *symbol);                // of a plain symbol
+Name dim_name(const Dim *symbol);                   // of a plain symbol
 
 // Calls fn for each plain symbol in d (each once), also inside atoms.
 void dim_symbols(const Dim *d, void (*fn)(void *ctx, const Dim *symbol), void *ctx);
@@ -48,7 +48,8 @@ AtomKind dim_atom(const Dim *d, const Dim **a, const Dim **b); // ATOM_NONE if d
 const Dim *dim_substitute(DimTable *t, const Dim *d,
                           const Dim *(*lookup)(void *ctx, const Dim *symbol), void *ctx);
 
-// The value at a point; `lookup` gives a symbol's value. False on overflow, division by zero, invalid.
+// The value at a point; `lookup` gives a symbol's value. False on overflow, division by zero,
+// invalid.
 bool dim_eval(const Dim *d, bool (*lookup)(void *ctx, const Dim *symbol, int64_t *value), void *ctx,
               int64_t *value);
 
@@ -65,7 +66,8 @@ void facts_add(Facts *f, const Dim *a, Relation rel, const Dim *b);
 // Sound, not complete: false means "not proved".
 bool facts_prove(const Facts *f, const Dim *a, Relation rel, const Dim *b);
 
-// The simplest equal form under the facts: min, max resolved, equalities substituted, N*(H/N) folded.
+// The simplest equal form under the facts: min, max resolved, equalities substituted, N*(H/N)
+// folded.
 const Dim *facts_simplify(const Facts *f, const Dim *d);
 
 const char *relation_text(Relation rel); // "==", "!=", ...
