@@ -1,0 +1,131 @@
+// What the lowering's files share.
+#pragma once
+#include "check/builtins.h"
+#include "lower/lower.h"
+
+typedef struct BlockInst BlockInst;
+typedef struct FnInst FnInst;
+
+// What an expression lowers to.
+typedef enum {
+    LOW_ERROR,  // reported
+    LOW_ABSENT, // an optional value that is not there
+    LOW_TENSOR, // val
+    LOW_BLOCK,  // val of the block type, inst
+    LOW_ARRAY,  // val of the array type, inst of one item
+    LOW_TUPLE,  // items
+    LOW_ENUM,   // variant
+    LOW_NODE,   // a scalar of the body being built (a parameter of an inlined function)
+} LowKind;
+
+typedef struct Low Low;
+struct Low {
+    LowKind kind;
+    Val val;
+    const BlockInst *inst;
+    const Low *items;
+    int count;
+    int variant;
+    int node;
+};
+
+// A block with its generics bound and its optional members decided.
+struct BlockInst {
+    Item *decl;
+    const GenericArg *args;
+    bool *present;           // per member
+    BlockInst **subs;        // per member that is a block or an array
+    CoreBlock *core;
+};
+
+// A function instance and its key.
+struct FnInst {
+    Item *item;
+    const BlockInst *self;
+    const GenericArg *args; // per generic of the item
+    Low *params;            // per parameter: TENSOR, ABSENT or ENUM; what the key needs
+    CoreFn *core;
+    bool running;
+};
+
+typedef struct {
+    const LowerOptions *o;
+    Program *p;
+    Core *core;
+    Session *s;
+    Arena *a;
+    DimTable *dims;
+    VEC(BlockInst *) blocks;
+    VEC(FnInst *) fns;
+    bool failed;
+} Lower;
+
+// An index variable and the nodes it stands for in a body (several for a pack).
+typedef struct {
+    const IndexVar *var;
+    const int *nodes;
+    int count;
+} IndexNodes;
+
+// A comprehension being built.
+typedef struct Body Body;
+struct Body {
+    Comp *comp;
+    VEC(Val) args;
+    VEC(IndexNodes) indices;
+};
+
+// A function being lowered.
+typedef struct {
+    Lower *l;
+    Item *item;
+    const BlockInst *self;
+    const Subst *subst;
+    CoreFn *fn;
+    Region *region;
+    Val self_val;
+    Low *locals; // by Local.number
+    Low *params; // by position
+} Fx;
+
+// instance.c
+BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path, Span span);
+FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericArg *args,
+                    const Low *params, const CoreFn *caller);
+const GenericArg *subst_args(Lower *l, const GenericArg *args, int n, const Subst *s);
+const Subst *instance_subst(Lower *l, Item *item, const GenericArg *args, const BlockInst *self);
+
+// fn.c
+void lower_body(Fx *x);
+void lower_stmts(Fx *x, const StmtVec *body);
+const CoreType *low_type(Fx *x, const Type *t); // of a tensor
+const CoreType *low_tensor(Fx *x, Elem elem, const Axis *axes, int n);
+Dtype low_dtype(Fx *x, Elem elem);
+void refuse(Fx *x, Span span, const char *what); // E2190
+
+// value.c
+Low lower_value(Fx *x, const Expr *e);
+Val lower_tensor(Fx *x, const Expr *e); // 0 after a report
+Val finish_comp(Fx *x, Body *b, const CoreType *type, int root, Span span);
+Val comp_over(Fx *x, const Expr *e, const CoreType *type); // elementwise over the whole shape
+Low lower_member(Fx *x, Low base, const Member *m, Span span);
+Low match_arm(Fx *x, const Expr *e, const Expr **value);
+
+// body.c
+int body_node(Fx *x, Body *b, const Expr *e, const int *pos, int n);
+int body_read(Fx *x, Body *b, Val v, const int *pos, int n);
+int cast_to(Fx *x, Body *b, int node, Dtype t);
+bool is_elementwise(const Expr *e);
+
+// notation.c
+Low lower_notation(Fx *x, const Stmt *st);
+Val lower_reduce(Fx *x, Body *outer, const Expr *e);
+int body_element(Fx *x, Body *b, const Expr *e);
+int body_reduce(Fx *x, Body *b, const Expr *e);
+int body_slice(Fx *x, Body *b, const Expr *e, const int *pos, int n);
+const IndexNodes *find_nodes(const Body *b, const IndexVar *v);
+
+// call.c
+Low lower_call(Fx *x, const Expr *e);
+int body_call(Fx *x, Body *b, const Expr *e, const int *pos, int n);
+int body_builtin(Fx *x, Body *b, const Expr *e, const int *pos, int n);
