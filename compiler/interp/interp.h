@@ -1,17 +1,19 @@
 // The interpreter of Core: the reference that every other back end is compared with, bit for bit.
 //
 // An Interp runs the functions of one verified module. Symbols are bound to numbers, blocks of
-// weights are made once from mapped data (nothing is copied), and functions are called with tensors.
-// Whatever depends on input (shapes, sizes, weights) is checked and ends in a message, never in a
-// crash. Results do not depend on the number of threads or on the path that computed them.
+// weights are made once from mapped data (nothing is copied), and functions are called with
+// tensors. Whatever depends on input (shapes, sizes, weights) is checked and ends in a message,
+// never in a crash. Results do not depend on the number of threads or on the path that computed
+// them.
 #pragma once
 #include "core/core.h"
 #include "runtime/quant.h"
 #include "runtime/threads.h"
 #include <stddef.h>
 
-typedef struct Interp Interp;           // one run of one module; used by one thread at a time
-typedef struct InterpBlock InterpBlock; // the weights of one instance of a block; owned by its Interp
+typedef struct Interp Interp; // one run of one module; used by one thread at a time
+typedef struct InterpBlock
+    InterpBlock; // the weights of one instance of a block; owned by its Interp
 
 // A row-major, dense tensor. Elements are stored as the dtype's C type (bool: a byte 0 or 1).
 typedef struct {
@@ -19,9 +21,9 @@ typedef struct {
     int rank;                    // 0..CORE_MAX_RANK; 0 is a scalar
     int64_t dims[CORE_MAX_RANK]; // extents, outermost first
     const void *data;            // borrowed; may be NULL if there are no elements
-    RtFormat format;             // of an f32 tensor: how it is stored (RT_F32, RT_F16, RT_BF16, blocks);
-                                 // it means its exact f32 values. Other dtypes: not looked at
-    const int32_t *rows;         // NULL, or for each row (axis 0) the number of the stored row
+    RtFormat format;     // of an f32 tensor: how it is stored (RT_F32, RT_F16, RT_BF16, blocks);
+                         // it means its exact f32 values. Other dtypes: not looked at
+    const int32_t *rows; // NULL, or for each row (axis 0) the number of the stored row
 } Tensor;
 
 // An interpreter of `c`, which must outlive it and be verified (core_verify). The pool is borrowed;

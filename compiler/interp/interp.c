@@ -1,0 +1,400 @@
+// Calls, loops and frames: the part of the interpreter that walks functions. A frame has a slot for
+// every value; a slot is emptied after the last use of its value.
+#include "interp/run.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEPTH_LIMIT 400 // calls and loops within each other
+
+Interp *interp_new(const Core *c, RtPool *pool) {
+    Arena *a = arena_new();
+    Interp *it = NEW(a, Interp);
+    it->arena = a;
+    it->core = c;
+    it->pool = pool;
+    return it;
+}
+
+void interp_release(Interp *it) {
+    for (int i = 0; i < it->result_count; i++)
+        slot_drop(it, &it->results[i]);
+    free(it->results);
+    it->results = NULL;
+    it->result_count = 0;
+    run_trim(it);
+}
+
+void interp_free(Interp *it) {
+    if (!it)
+        return;
+    interp_release(it);
+    arena_free(it->arena);
+}
+
+void interp_bind(Interp *it, const Dim *symbol, int64_t value) {
+    int64_t *bound = map_get(&it->symbols, symbol);
+    if (!bound) {
+        bound = NEW(it->arena, int64_t);
+        map_put(it->arena, &it->symbols, symbol, bound);
+    }
+    *bound = value;
+}
+
+uint64_t interp_peak(const Interp *it) {
+    return it->peak;
+}
+
+void interp_mode(Interp *it, InterpMode mode) {
+    it->mode = mode;
+}
+
+void interp_trace(Interp *it, InterpTrace *trace, void *ctx) {
+    it->trace = trace;
+    it->trace_ctx = ctx;
+}
+
+// ---- Last uses
+// -----------------------------------------------------------------------------------
+
+// The regions around the value being looked at.
+typedef struct Scope Scope;
+struct Scope {
+    Scope *outer;
+    int depth; // 1 for the function's region
+    Val at;    // the value of this region that is being executed
+};
+
+typedef struct {
+    const CoreFn *fn;
+    int *home; // depth of the region that defines each value, 0: not seen
+    Val *last; // the value of that region after which it is used no more
+} Uses;
+
+static void use(Uses *u, const Scope *s, Val v) {
+    while (s && s->depth > u->home[v - 1])
+        s = s->outer;
+    if (s)
+        u->last[v - 1] = s->at;
+}
+
+static void scan_region(Uses *u, Scope *outer, const Region *r, const Loop *loop) {
+    Scope s = {outer, outer ? outer->depth + 1 : 1, 0};
+    if (loop && loop->index)
+        u->home[loop->index - 1] = s.depth;
+    for (int i = 0; loop && i < loop->carried.len; i++)
+        u->home[loop->carried.data[i] - 1] = s.depth;
+    if (s.depth > DEPTH_LIMIT) // refused when it runs
+        return;
+    for (int i = 0; i < r->body.len; i++) {
+        s.at = r->body.data[i];
+        const Value *v = core_value(u->fn, s.at);
+        u->home[s.at - 1] = s.depth;
+        u->last[s.at - 1] = s.at;
+        for (int k = 0; k < v->args.len; k++)
+            use(u, &s, v->args.data[k]);
+        if (v->loop)
+            scan_region(u, &s, &v->loop->region, v->loop);
+    }
+    s.at = 0; // what is yielded lives on
+    for (int i = 0; i < r->yields.len; i++)
+        use(u, &s, r->yields.data[i]);
+}
+
+static Plan *make_plan(Interp *it, const CoreFn *fn) {
+    int count = fn->values.len;
+    Plan *p = NEW(it->arena, Plan);
+    Uses u = {fn, NEW_N(it->arena, int, count), NEW_N(it->arena, Val, count)};
+    for (int i = 0; i < fn->params.len; i++)
+        u.home[fn->params.data[i] - 1] = 1;
+    scan_region(&u, NULL, &fn->region, NULL);
+    p->first = NEW_N(it->arena, int, count + 1);
+    p->kills = NEW_N(it->arena, Val, count);
+    for (int i = 0; i < count; i++) {
+        if (u.last[i])
+            p->first[u.last[i]]++;
+    }
+    for (int i = 0; i < count; i++)
+        p->first[i + 1] += p->first[i];
+    int *at = NEW_N(it->arena, int, count + 1);
+    memcpy(at, p->first, sizeof(int) * ((size_t)count + 1));
+    for (int i = 0; i < count; i++) {
+        if (u.last[i])
+            p->kills[at[u.last[i] - 1]++] = (Val)i + 1;
+    }
+    map_put(it->arena, &it->plans, fn, p);
+    return p;
+}
+
+// ---- Executing
+// -----------------------------------------------------------------------------------
+
+typedef struct {
+    const CoreFn *fn;
+    const Plan *plan;
+    Slot *slots; // by value
+} Run;
+
+static bool run_region(Interp *it, Run *run, const Region *r);
+static bool run_fn(Interp *it, const CoreFn *fn, int nargs, const Slot *const *args, Slot *out);
+
+static Slot *slot_of(const Run *run, Val v) {
+    return &run->slots[v - 1];
+}
+
+static bool set_slot(Interp *it, Slot *to, const Slot *from) {
+    slot_drop(it, to);
+    return slot_copy(it, to, from);
+}
+
+// Slots of values, in an array to be freed.
+static const Slot **arg_slots(Interp *it, const Run *run, const Val *args, int n) {
+    const Slot **slots = malloc(sizeof *slots * ((size_t)n + 1));
+    if (!slots)
+        run_fail(it, "no memory for %d arguments", n);
+    for (int i = 0; slots && i < n; i++)
+        slots[i] = slot_of(run, args[i]);
+    return slots;
+}
+
+static bool run_comp(Interp *it, Run *run, Val v, Slot *out) {
+    const Value *value = core_value(run->fn, v);
+    const Slot **args = arg_slots(it, run, value->args.data, value->args.len);
+    bool ok = args && job_run(it, run->fn, value, value->args.len, args, out);
+    free(args);
+    if (ok && it->trace)
+        it->trace(it->trace_ctx, run->fn, v, &out->t);
+    return ok;
+}
+
+static bool run_call(Interp *it, Run *run, const Value *value, Slot *out) {
+    const Slot **args = arg_slots(it, run, value->args.data, value->args.len);
+    bool ok = args && run_fn(it, value->callee, value->args.len, args, out);
+    free(args);
+    return ok;
+}
+
+static bool set_index(Interp *it, Slot *to, int64_t i) {
+    slot_drop(it, to);
+    if (!tensor_new(it, DT_I64, 0, NULL, to))
+        return false;
+    memcpy(to->buffer->data, &i, sizeof i);
+    return true;
+}
+
+// Collects the values that a region yields: one as it is, several as a tuple.
+static bool gather_yields(Interp *it, const Run *run, const Val *yields, int n, bool tuple,
+                          Slot *out) {
+    if (!tuple)
+        return set_slot(it, out, slot_of(run, yields[0]));
+    slot_drop(it, out);
+    out->items = calloc((size_t)n + 1, sizeof *out->items);
+    if (!out->items)
+        return run_fail(it, "no memory for %d results", n);
+    out->count = n;
+    for (int i = 0; i < n; i++) {
+        if (!slot_copy(it, &out->items[i], slot_of(run, yields[i])))
+            return false;
+    }
+    return true;
+}
+
+// The next values of a loop take their places together: one may be yielded for another.
+static bool carry(Interp *it, Run *run, const Loop *l) {
+    Slot next = {0};
+    bool ok = gather_yields(it, run, l->region.yields.data, l->region.yields.len, true, &next);
+    for (int k = 0; ok && k < l->carried.len; k++)
+        ok = set_slot(it, slot_of(run, l->carried.data[k]), &next.items[k]);
+    slot_drop(it, &next);
+    return ok;
+}
+
+static bool run_loop(Interp *it, Run *run, const Value *value, Slot *out) {
+    const Loop *l = value->loop;
+    int64_t count;
+    bool ok = run_dim(it, l->count, &count);
+    if (!ok)
+        return false;
+    if (count < 0)
+        return run_fail(it, "a loop of %lld rounds", (long long)count);
+    for (int k = 0; ok && k < l->carried.len; k++)
+        ok = set_slot(it, slot_of(run, l->carried.data[k]), slot_of(run, value->args.data[k]));
+    for (int64_t i = 0; ok && i < count; i++) {
+        ok = set_index(it, slot_of(run, l->index), i) && run_region(it, run, &l->region) &&
+             carry(it, run, l);
+    }
+    ok = ok && gather_yields(it, run, l->carried.data, l->carried.len,
+                             value->type->kind == CORE_TUPLE, out);
+    for (int i = 0; i < l->region.body.len; i++)
+        slot_drop(it, slot_of(run, l->region.body.data[i]));
+    for (int k = 0; k < l->carried.len; k++)
+        slot_drop(it, slot_of(run, l->carried.data[k]));
+    slot_drop(it, slot_of(run, l->index));
+    return ok;
+}
+
+static bool run_member(Interp *it, const Run *run, const Value *value, Slot *out) {
+    const InterpBlock *b = slot_of(run, value->args.data[0])->block;
+    for (int i = 0; b && i < b->type->members.len; i++) {
+        const CoreMember *m = &b->type->members.data[i];
+        if (m->name != value->member && strcmp(m->name, value->member) != 0)
+            continue;
+        if (m->kind == MEMBER_STATE)
+            return run_fail(it, "state %s of block %s is not kept by calls", m->name,
+                            b->type->name);
+        if (m->kind == MEMBER_SUB)
+            out->block = b->members[i].blocks[0];
+        out->blocks = b->members[i].blocks;
+        out->count = b->members[i].count;
+        out->t = b->members[i].tensor;
+        return true;
+    }
+    return run_fail(it, "block %s has no member %s", b ? b->type->name : "(none)", value->member);
+}
+
+static bool run_pick(Interp *it, const Run *run, const Value *value, Slot *out) {
+    const Slot *array = slot_of(run, value->args.data[0]);
+    int64_t i = *(const int64_t *)slot_of(run, value->args.data[1])->t.data;
+    if (i < 0 || i >= array->count)
+        return run_fail(it, "block %lld of an array of %lld", (long long)i,
+                        (long long)array->count);
+    out->block = array->blocks[i];
+    return true;
+}
+
+static bool run_value(Interp *it, Run *run, Val v) {
+    const Value *value = core_value(run->fn, v);
+    Slot *out = slot_of(run, v);
+    slot_drop(it, out);
+    switch (value->op) {
+    case OP_COMP:
+        return run_comp(it, run, v, out);
+    case OP_CALL:
+        return run_call(it, run, value, out);
+    case OP_LOOP:
+        return run_loop(it, run, value, out);
+    case OP_MEMBER:
+        return run_member(it, run, value, out);
+    case OP_PICK:
+        return run_pick(it, run, value, out);
+    case OP_RESULT: {
+        const Slot *tuple = slot_of(run, value->args.data[0]);
+        if (!tuple->items || value->index < 0 || value->index >= tuple->count)
+            return run_fail(it, "there is no result %d", value->index);
+        return slot_copy(it, out, &tuple->items[value->index]);
+    }
+    default:
+        return run_fail(it, "%s can't be executed", op_text(value->op));
+    }
+}
+
+static bool run_region(Interp *it, Run *run, const Region *r) {
+    bool ok = it->depth < DEPTH_LIMIT || run_fail(it, "calls and loops are nested too deeply");
+    it->depth++;
+    for (int i = 0; ok && i < r->body.len; i++) {
+        Val v = r->body.data[i];
+        ok = run_value(it, run, v);
+        for (int k = run->plan->first[v - 1]; k < run->plan->first[v]; k++)
+            slot_drop(it, slot_of(run, run->plan->kills[k]));
+    }
+    it->depth--;
+    return ok;
+}
+
+// Do the arguments fit the parameters? Core was verified, so only extents can differ: those of
+// views and weights are known in numbers alone.
+static bool run_fn(Interp *it, const CoreFn *fn, int nargs, const Slot *const *args, Slot *out) {
+    Run run = {.fn = fn, .plan = map_get(&it->plans, fn)};
+    if (nargs != fn->params.len)
+        return run_fail(it, "%s takes %d arguments, not %d", fn->name, fn->params.len, nargs);
+    if (!run.plan)
+        run.plan = make_plan(it, fn);
+    run.slots = calloc((size_t)fn->values.len + 1, sizeof *run.slots);
+    bool ok = run.slots || run_fail(it, "no memory for a call");
+    for (int i = 0; ok && i < nargs; i++)
+        ok = slot_copy(it, slot_of(&run, fn->params.data[i]), args[i]);
+    ok = ok && run_region(it, &run, &fn->region);
+    const Val *yields = fn->region.yields.data;
+    int n = fn->region.yields.len;
+    ok = ok && (n > 0 || run_fail(it, "%s has no result", fn->name)) &&
+         gather_yields(it, &run, yields, n, n > 1, out);
+    for (int i = 0; run.slots && i < fn->values.len; i++)
+        slot_drop(it, &run.slots[i]);
+    free(run.slots);
+    return ok;
+}
+
+// ---- The call
+// ------------------------------------------------------------------------------------
+
+static bool check_args(Interp *it, const CoreFn *fn, const InterpBlock *self, int nargs,
+                       const Tensor *args) {
+    int first = fn->self ? 1 : 0;
+    if (first && (!self || self->type != fn->self))
+        return run_fail(it, "%s must be called with the weights of block %s", fn->name,
+                        fn->self->name);
+    if (nargs != fn->params.len - first)
+        return run_fail(it, "%s takes %d arguments, not %d", fn->name, fn->params.len - first,
+                        nargs);
+    for (int i = 0; i < nargs; i++) {
+        const Value *param = core_value(fn, fn->params.data[first + i]);
+        char what[200];
+        snprintf(what, sizeof what, "argument %d (%.100s) of %.60s", i + 1,
+                 param->name ? param->name : "unnamed", fn->label ? fn->label : fn->name);
+        if (param->type->kind != CORE_TENSOR)
+            return run_fail(it, "%s is no tensor", what);
+        if (!tensor_check(it, what, param->type, &args[i]))
+            return false;
+    }
+    return true;
+}
+
+// Results become plain tensors of their own storage, which stays as it is until the next call.
+static bool take_results(Interp *it, int count, Slot *value, Tensor *results) {
+    it->results = calloc((size_t)count + 1, sizeof *it->results);
+    if (!it->results)
+        return run_fail(it, "no memory for %d results", count);
+    it->result_count = count;
+    for (int i = 0; i < count; i++) {
+        const Slot *from = value->items ? &value->items[i] : value;
+        if (!slot_copy(it, &it->results[i], from) || !job_plain(it, &it->results[i]))
+            return false;
+        results[i] = it->results[i].t;
+    }
+    return true;
+}
+
+bool interp_call(Interp *it, const CoreFn *fn, const InterpBlock *self, int nargs,
+                 const Tensor *args, Tensor *results, char *error, size_t size) {
+    for (int i = 0; i < it->result_count; i++)
+        slot_drop(it, &it->results[i]);
+    free(it->results);
+    it->results = NULL;
+    it->result_count = 0;
+    it->depth = 0;
+    it->error[0] = 0;
+    Slot out = {0}, *slots = NULL;
+    const Slot **pointers = NULL;
+    int count = fn->params.len, first = fn->self ? 1 : 0;
+    bool ok = check_args(it, fn, self, nargs, args);
+    if (ok) {
+        slots = calloc((size_t)count + 1, sizeof *slots);
+        pointers = calloc((size_t)count + 1, sizeof *pointers);
+        ok = (slots && pointers) || run_fail(it, "no memory for %d arguments", count);
+    }
+    for (int i = 0; ok && i < count; i++) {
+        if (i < first)
+            slots[i].block = (InterpBlock *)self; // nothing changes blocks
+        else
+            slots[i].t = args[i - first];
+        pointers[i] = &slots[i];
+    }
+    ok = ok && run_fn(it, fn, count, pointers, &out) &&
+         take_results(it, fn->region.yields.len, &out, results);
+    slot_drop(it, &out);
+    free(slots);
+    free(pointers);
+    if (!ok)
+        snprintf(error, size, "%s", it->error);
+    return ok;
+}

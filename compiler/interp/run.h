@@ -1,0 +1,105 @@
+// Inside the interpreter: the run's state, its values, and what its files offer each other.
+//
+//   interp.c    calls, loops, frames            blocks.c    the trees of weights
+//   tensor.c    buffers, shapes, errors         job.c       one comprehension: shapes, forms, views
+//   contract.c  contractions by matrix kernels  sweep.c     everything else, in blocks of elements
+#pragma once
+#include "base/map.h"
+#include "interp/interp.h"
+
+// Memory of a computed tensor, shared by the values that view it.
+typedef struct Buffer Buffer;
+struct Buffer {
+    Buffer *next; // in the free list
+    void *data;   // 64-byte aligned
+    size_t size;  // bytes, rounded up to a size class
+    int uses;     // slots that hold it
+};
+
+typedef struct {
+    Tensor tensor;        // MEMBER_PARAM, MEMBER_BUFFER
+    InterpBlock **blocks; // MEMBER_SUB: one, MEMBER_ARRAY: count
+    int64_t count;        // of blocks; 0 for tensors
+} Member;
+
+struct InterpBlock {
+    const CoreBlock *type;
+    Member *members; // as type->members
+};
+
+// What a Val is at run time; which fields count follows from its type's kind.
+typedef struct Slot Slot;
+struct Slot {
+    Tensor t;             // tensor
+    Buffer *buffer;       // tensor: its memory, NULL if borrowed or not set
+    InterpBlock **blocks; // array; block: NULL
+    InterpBlock *block;   // block
+    int64_t count;        // array: blocks; tuple: items
+    Slot *items;          // tuple, owned
+};
+
+// Which values die after each value of a function has been executed.
+typedef struct {
+    int *first; // kills[first[v - 1] .. first[v] - 1] die after value v
+    Val *kills;
+} Plan;
+
+struct Interp {
+    const Core *core;
+    RtPool *pool;
+    Arena *arena;        // plans, blocks, bindings
+    Map plans;           // CoreFn -> Plan
+    Map symbols;         // Dim -> int64_t
+    Buffer *free;        // buffers to use again
+    uint64_t free_bytes; // in the free list
+    uint64_t live;       // bytes in use by values
+    uint64_t peak;       // greatest `live`
+    void *scratch;       // working memory of the comprehension that runs
+    size_t scratch_size; // bytes
+    Slot *results;       // of the last call
+    int result_count;    // how many
+    int depth;           // nested calls and loops
+    InterpMode mode;     // how to evaluate
+    InterpTrace *trace;  // or NULL
+    void *trace_ctx;     // for trace
+    char error[640];     // the message of a failure
+};
+
+#define TENSOR_LIMIT ((uint64_t)64 << 30) // bytes of all live tensors, and of one
+
+// Writes the message and returns false.
+bool run_fail(Interp *it, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// The value of a dimension under the bindings; false with a message if there is none.
+bool run_dim(Interp *it, const Dim *d, int64_t *value);
+bool run_dims(Interp *it, const CoreType *type, int64_t *dims); // also refuses negative extents
+
+// Working memory of at least `size` bytes, 64-byte aligned, contents undefined; valid until the
+// next call. NULL with a message.
+void *run_scratch(Interp *it, size_t size);
+
+// Elements of a tensor (checked products: tensors are checked where they are made).
+int64_t tensor_count(const Tensor *t);
+
+// Is the storage the plain layout of the dtype, rows in order?
+bool tensor_is_plain(const Tensor *t);
+
+// A new tensor of the dtype and dims; false with a message when it is too large.
+bool tensor_new(Interp *it, Dtype dtype, int rank, const int64_t *dims, Slot *out);
+
+// Checks a tensor from outside against a type; `what` names it in the message.
+bool tensor_check(Interp *it, const char *what, const CoreType *type, const Tensor *t);
+
+// Slots: out becomes another holder of `from`; dropping gives memory back. A dropped slot is zero.
+bool slot_copy(Interp *it, Slot *out, const Slot *from);
+void slot_drop(Interp *it, Slot *s);
+
+// Gives the free list and the scratch memory back to the system.
+void run_trim(Interp *it);
+
+// Evaluates a comprehension over arguments that match their types. `out` is zero before.
+bool job_run(Interp *it, const CoreFn *fn, const Value *value, int nargs, const Slot *const *args,
+             Slot *out);
+
+// Makes a plain tensor of one in any storage (dequantises, undoes row maps).
+bool job_plain(Interp *it, Slot *s);
