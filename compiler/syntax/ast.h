@@ -52,6 +52,7 @@ struct AstType {
     AstTypeKind kind;
     Span span;
     bool optional;         // written with `?`
+    int depth;             // height of the tree below, for the parser's limit
     NameVec path;          // NAMED
     AstGenericArgVec args; // NAMED
     ShapeVec shape;        // TENSOR
@@ -185,6 +186,7 @@ struct Expr {
     ExprKind kind;
     Span span;
     bool parens;           // written in parentheses
+    int depth;             // height of the tree below, for the parser's limit
     int64_t int_value;     // INT; BOOL as 0/1
     double float_value;    // FLOAT
     Str text;              // INT, FLOAT as written; STRING: its value
@@ -193,7 +195,7 @@ struct Expr {
     UnaryOp unary;         // UNARY
     BinaryOp binary;       // BINARY
     Span op_span;          // BINARY
-    Expr *a, *b, *c;       // operands as the kinds say (IF: c is the condition)
+    Expr *a, *b, *c;       // operands as the kinds say (IF: c is the condition; FOR: from a to b)
     bool has_generics;     // CALL: written with <...>
     AstGenericArgVec generics; // CALL
     ArgVec args;           // CALL
@@ -264,6 +266,7 @@ struct Local {
 struct Stmt {
     StmtKind kind;
     Span span;
+    int depth;           // height of the tree below, for the parser's limit
     Pattern *pattern;    // LET, STATIC_FOR, FOR
     Name name;           // LET_INDEX, VAR, ASSIGN, STORE
     Span name_span;
@@ -382,7 +385,7 @@ struct Item {
     NameVec grad_params;  // op with a grad clause: names of its parameters
     StmtVec grad_body;
     ParamVec results;     // kernel: named results
-    ExprVec grid;         // kernel: grid, then warps, stages as calls
+    ExprVec grid;         // kernel: the calls grid(..), then warps(..), stages(..) as written
 
     // checked:
     CheckState signature;  // of generics, where, parameters, result
