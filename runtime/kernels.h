@@ -84,20 +84,20 @@ typedef struct {
     const void *ctx; /* passed to load */
 } RtRows;
 
-//: rt_matmul_nt needs RtRows
+//: rt_matmul_nt needs RtRows RtPool
 /* y[i * ldy + j] = sum over c of x[i * ldx + c] * w_j[c], where w_j is row j of w; i < m, j < n,
  * c < k. Equals rt_dot for every element. y overlaps neither. Returns false where the rows are
  * loaded and there is no memory for them; y is then not complete. */
 bool rt_matmul_nt(RtPool *pool, size_t m, size_t n, size_t k, const float *x, size_t ldx, RtRows w,
                   float *y, size_t ldy);
 
-//: rt_matmul_nn
+//: rt_matmul_nn needs RtPool
 /* y[i * ldy + j] = sum over c of x[i * ldx + c] * w[c * ldw + j]; i < m, j < n, c < k. The same
  * bits as rt_dot on the columns of w. */
 void rt_matmul_nn(RtPool *pool, size_t m, size_t n, size_t k, const float *x, size_t ldx,
                   const float *w, size_t ldw, float *y, size_t ldy);
 
-//: rt_matmul_nt_bf16
+//: rt_matmul_nt_bf16 needs RtPool
 /* y[i * ldy + j] = rt_dot_bf16 of row i of x and row j of w. */
 void rt_matmul_nt_bf16(RtPool *pool, size_t m, size_t n, size_t k, const uint16_t *x, size_t ldx,
                        const uint16_t *w, size_t ldw, float *y, size_t ldy);

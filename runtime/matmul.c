@@ -135,7 +135,7 @@ RT_AVX512_FN static void tile_avx512(const RtTile *t) {
 }
 #endif
 
-//: rt_run_panels needs RtMatmul
+//: rt_run_panels needs RtMatmul RtPool
 enum {
     PANEL_BYTES = 32768, /* of w, to stay in the first cache beside a tile's rows of x */
     PANEL_ROWS = 64,     /* at most */
@@ -202,7 +202,7 @@ bool rt_run_panels(RtPool *pool, RtMatmul *job) {
     return true;
 }
 
-//: rt_matmul_nt needs rt_run_panels rt_tile_portable rt_tile_avx2 rt_tile_avx512
+//: rt_matmul_nt needs RtPool rt_run_panels rt_tile_portable rt_tile_avx2 rt_tile_avx512
 bool rt_matmul_nt(RtPool *pool, size_t m, size_t n, size_t k, const float *x, size_t ldx, RtRows w,
                   float *y, size_t ldy) {
     RtMatmul job = {.tile = tile_portable, .m = m, .n = n, .k = k, .rows = w, .y = y, .ldy = ldy};

@@ -145,7 +145,7 @@ RT_BF16_FN static void pairs_bf16(const RtTile *t) {
 }
 #endif
 
-//: rt_matmul_nt_bf16 needs rt_run_panels rt_pairs_portable rt_pairs_avx2 rt_pairs_bf16
+//: rt_matmul_nt_bf16 needs RtPool rt_run_panels rt_pairs_portable rt_pairs_avx2 rt_pairs_bf16
 void rt_matmul_nt_bf16(RtPool *pool, size_t m, size_t n, size_t k, const uint16_t *x, size_t ldx,
                        const uint16_t *w, size_t ldw, float *y, size_t ldy) {
     RtMatmul job = {.tile = pairs_portable, .m = m, .n = n, .k = k, .y = y, .ldy = ldy};

@@ -169,7 +169,7 @@ RT_AVX512_FN static void nn_avx512(const RtTileNn *t, int rows) {
 }
 #endif
 
-//: rt_matmul_nn needs rt_nn_portable rt_nn_avx2 rt_nn_avx512
+//: rt_matmul_nn needs RtPool rt_nn_portable rt_nn_avx2 rt_nn_avx512
 /* A product, cut into tiles. */
 typedef struct {
     void (*tile)(const RtTileNn *, int rows); /* the kernel */

@@ -173,13 +173,14 @@ RT_FN float rt_log(float x) {
     float e = (float)((int32_t)e_bits) * 0x1p-23f - rt_pick(tiny, 23.0f, 0.0f);
     /* log(1 + f) = f - f^2 / 2 + f^3 p(f) */
     float f = m - 1.0f;
-    float p = rt_fma(-0x1.07e5f4p-3f, f, 0x1.1e73ap-3f);
-    p = rt_fma(p, f, -0x1.f32078p-4f);
-    p = rt_fma(p, f, 0x1.1ed424p-3f);
-    p = rt_fma(p, f, -0x1.559d36p-3f);
-    p = rt_fma(p, f, 0x1.99d05ep-3f);
-    p = rt_fma(p, f, -0x1.fffef4p-3f);
-    p = rt_fma(p, f, 0x1.555506p-2f);
+    float p = rt_fma(0x1.e9d18ap-4f, f, -0x1.06c2bap-3f);
+    p = rt_fma(p, f, 0x1.b91efap-4f);
+    p = rt_fma(p, f, -0x1.f3b02cp-4f);
+    p = rt_fma(p, f, 0x1.24eb6ep-3f);
+    p = rt_fma(p, f, -0x1.55978cp-3f);
+    p = rt_fma(p, f, 0x1.9997eep-3f);
+    p = rt_fma(p, f, -0x1.ffff18p-3f);
+    p = rt_fma(p, f, 0x1.555556p-2f);
     p = rt_fma(p, f, -0.5f);
     /* e ln 2 + f + f^2 p: e times the high part of ln 2 is exact, what its sum loses is kept. */
     float whole = e * 0x1.62e4p-1f;
