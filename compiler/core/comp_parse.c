@@ -263,6 +263,8 @@ static void body(Body *b) {
     while (parse_is_word(p, "let")) {
         Parser before = *p;
         parse_next(p);
+        if (p->failed)
+            return;
         if (p->tok.kind != T_WORD) { // an index of that name
             *p = before;
             break;

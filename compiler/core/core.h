@@ -79,8 +79,7 @@ typedef enum { RED_NONE, RED_SUM, RED_PROD, RED_MAX, RED_MIN, RED_ANY, RED_ALL }
 
 // How a float sum steps, fixed at lowering and changed by no pass (spec/numerics.md).
 typedef enum {
-    STEP_PLAIN, // not a float sum: the order of steps does not matter, or is the row-major one
-                // (prod)
+    STEP_PLAIN, // no float sum: steps in any order, or in row-major order (prod)
     STEP_ADD,   // lane n mod 32: acc + e
     STEP_FMA,   // the body's root is a product a * b: fma(a, b, acc)
     STEP_PAIRS, // a product of two bf16 values: pairs order; the root is mul of casts bf16 -> f32

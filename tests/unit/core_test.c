@@ -44,22 +44,15 @@ static void test_files(Test *t) {
 
 // ---- The builder -------------------------------------------------------------------------------
 
-static void test_build(Test *t) {
-    Session *s = session_new();
-    DimTable *d = dims_new(s->arena);
-    Core *c = core_new(s, d);
-    const Dim *b = dim_symbol(d, session_name(s, "B"));
-    vec_push(s->arena, &c->symbols, b);
-    vec_push(s->arena, &c->bounds, dim_const(d, 8));
-    const Dim *dims[] = {b, dim_const(d, 4)};
-    const CoreType *matrix = core_tensor(c, DT_F32, 2, dims),
-                   *row = core_tensor(c, DT_F32, 1, dims);
-    CoreFn *f = core_fn(c, session_name(s, "app::norm2"), "norm2");
-    Val x = core_param(c, f, matrix, session_name(s, "x"), (Span){0});
-    Comp *k = NEW(s->arena, Comp);
+// fn norm2(x) = sum[j] x[i, j] * x[i, j]
+static CoreFn *build_norm2(Test *t, Core *c, const CoreType *matrix, const CoreType *row) {
+    Arena *a = c->session->arena;
+    CoreFn *f = core_fn(c, session_name(c->session, "app::norm2"), "norm2");
+    Val x = core_param(c, f, matrix, session_name(c->session, "x"), (Span){0});
+    Comp *k = NEW(a, Comp);
     k->out = k->red = 1;
-    k->red_dims = NEW(s->arena, const Dim *);
-    k->red_dims[0] = dims[1];
+    k->red_dims = NEW(a, const Dim *);
+    k->red_dims[0] = matrix->dims[1];
     k->reduction = RED_SUM;
     k->step = STEP_FMA;
     int at[] = {comp_index(c, k, 0), comp_index(c, k, 1)};
@@ -70,20 +63,33 @@ static void test_build(Test *t) {
     core_value(f, y)->comp = k;
     core_arg(c, f, y, x);
     core_emit(c, &f->region, y);
-    vec_push(s->arena, &f->region.yields, y);
+    vec_push(a, &f->region.yields, y);
+    return f;
+}
+
+static const char built[] =
+    "core 1\ndim B <= 8\n\n"
+    "fn @norm2 \"app::norm2\" (%x: f32[B, 4]) -> f32[B] {\n"
+    "    %1: f32[B] = comp(%x) [i] sum.fma [j < 4] { let a = read(0, i, j); mul(a, a) }\n"
+    "    return %1\n}\n\n"
+    "fn @norm2.2 \"app::norm2\" (%x: f32[B, 4]) -> f32[B] {\n"
+    "    %1: f32[B] = call @norm2(%x)\n"
+    "    return %1\n}\n";
+
+static void test_build(Test *t) {
+    Session *s = session_new();
+    DimTable *d = dims_new(s->arena);
+    Core *c = core_new(s, d);
+    const Dim *dims[] = {dim_symbol(d, session_name(s, "B")), dim_const(d, 4)};
+    vec_push(s->arena, &c->symbols, dims[0]);
+    vec_push(s->arena, &c->bounds, dim_const(d, 8));
+    const CoreType *matrix = core_tensor(c, DT_F32, 2, dims);
+    CoreFn *f = build_norm2(t, c, matrix, core_tensor(c, DT_F32, 1, dims));
     CoreFn *g = core_fn(c, session_name(s, "app::norm2"), "norm2");
     Val p = core_param(c, g, matrix, session_name(s, "x"), (Span){0});
     Val q = core_call(c, g, &g->region, f, 1, &p, (Span){0});
     vec_push(s->arena, &g->region.yields, q);
-    same_text(t, printed(c),
-              "core 1\ndim B <= 8\n\n"
-              "fn @norm2 \"app::norm2\" (%x: f32[B, 4]) -> f32[B] {\n"
-              "    %1: f32[B] = comp(%x) [i] sum.fma [j < 4] { let a = read(0, i, j); mul(a, a) }\n"
-              "    return %1\n}\n\n"
-              "fn @norm2.2 \"app::norm2\" (%x: f32[B, 4]) -> f32[B] {\n"
-              "    %1: f32[B] = call @norm2(%x)\n"
-              "    return %1\n}\n",
-              "a built module");
+    same_text(t, printed(c), built, "a built module");
     same_text(t, faults_of(c), "", "a built module");
     CHECK(t, core_find(c, "norm2.2") == g && !core_find(c, "norm3"));
     CoreFn *h = core_copy(c, g, g->name, "norm2");

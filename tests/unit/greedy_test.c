@@ -15,6 +15,36 @@ static const char *fn_text(const Core *c, const CoreFn *f) {
     return out.data;
 }
 
+static const char argmax[] =
+    "// std/nn/decoding  argmax(x) -> the first index of the greatest value\n"
+    "fn @argmax \"std.nn.decoding::argmax\" (%x: f32[B, V]) -> i32[B] {\n"
+    "    // the greatest value of each row\n"
+    "    %peak: f32[B] = comp(%x) [i] max [n < V] { read(0, i, n) }\n"
+    "    // where it comes first\n"
+    "    %first: i64[B] = comp(%x, %peak) [i] min [n < V] {\n"
+    "        select(eq(read(0, i, n), read(1, i)), n, dim(V))\n"
+    "    }\n"
+    "    // the last index where nothing is equal to a NaN\n"
+    "    %token: i32[B] = comp(%first) [i] { cast.i32(min(read(0, i), dim(V - 1))) }\n"
+    "    return %token\n}\n";
+
+static const char callee[] =
+    "fn @draw.greedy \"app::draw.greedy\" (%logits: f32[B, V], %temperature: f32[]) -> i32[B] {\n"
+    "    %scaled: f32[B, V] = comp(%logits, %temperature) [b, n] { div(read(0, b, n), read(1)) }\n"
+    "    %token: i32[B] = call @argmax(%scaled)\n"
+    "    return %token\n}\n";
+
+static const char entry[] =
+    "// entry next_token(key, logits, temperature)\n"
+    "entry fn @next_token.greedy \"app::next_token.greedy\" (%key: i64[2], %logits: f32[B, V], "
+    "%temperature: f32[]) -> i32[B] {\n"
+    "    %zero: i32[B] = comp() [b] { 0:i32 }\n"
+    "    %token: i32[B] = loop %i < 2 (%token.2 = %zero) {\n"
+    "        %token.3: i32[B] = call @draw.greedy(%logits, %temperature)\n"
+    "        yield %token.3\n"
+    "    }\n"
+    "    return %token\n}\n";
+
 // tests/core/sample.core: the draw is in a callee, that call in a loop, both with folds of the key.
 static void test_sample(Test *t) {
     Session *s = session_new();
@@ -30,38 +60,9 @@ static void test_sample(Test *t) {
     same_text(t, faults_of(c), "", "the module with greedy copies");
     CHECK(t, strncmp(printed(c), text, strlen(text)) == 0); // what was there is as it was
     CHECK(t, c->fns.len == before + 3);
-    same_text(t, fn_text(c, core_find(c, "argmax")),
-              "// std/nn/decoding  argmax(x) -> the first index of the greatest value\n"
-              "fn @argmax \"std.nn.decoding::argmax\" (%x: f32[B, V]) -> i32[B] {\n"
-              "    // the greatest value of each row\n"
-              "    %peak: f32[B] = comp(%x) [i] max [n < V] { read(0, i, n) }\n"
-              "    // where it comes first\n"
-              "    %first: i64[B] = comp(%x, %peak) [i] min [n < V] {\n"
-              "        select(eq(read(0, i, n), read(1, i)), n, dim(V))\n"
-              "    }\n"
-              "    // the last index where nothing is equal to a NaN\n"
-              "    %token: i32[B] = comp(%first) [i] { cast.i32(min(read(0, i), dim(V - 1))) }\n"
-              "    return %token\n}\n",
-              "argmax");
-    same_text(t, fn_text(c, core_find(c, "draw.greedy")),
-              "fn @draw.greedy \"app::draw.greedy\" (%logits: f32[B, V], %temperature: f32[]) -> "
-              "i32[B] {\n"
-              "    %scaled: f32[B, V] = comp(%logits, %temperature) [b, n] { div(read(0, b, n), "
-              "read(1)) }\n"
-              "    %token: i32[B] = call @argmax(%scaled)\n"
-              "    return %token\n}\n",
-              "the callee's copy");
-    same_text(t, fn_text(c, g),
-              "// entry next_token(key, logits, temperature)\n"
-              "entry fn @next_token.greedy \"app::next_token.greedy\" (%key: i64[2], %logits: "
-              "f32[B, V], %temperature: f32[]) -> i32[B] {\n"
-              "    %zero: i32[B] = comp() [b] { 0:i32 }\n"
-              "    %token: i32[B] = loop %i < 2 (%token.2 = %zero) {\n"
-              "        %token.3: i32[B] = call @draw.greedy(%logits, %temperature)\n"
-              "        yield %token.3\n"
-              "    }\n"
-              "    return %token\n}\n",
-              "the entry's copy");
+    same_text(t, fn_text(c, core_find(c, "argmax")), argmax, "argmax");
+    same_text(t, fn_text(c, core_find(c, "draw.greedy")), callee, "the callee's copy");
+    same_text(t, fn_text(c, g), entry, "the entry's copy");
     session_free(s);
 }
 
