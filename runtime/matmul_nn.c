@@ -54,6 +54,26 @@ static void nn_portable(const RtTileNn *t, int rows) {
 
 //: rt_nn_avx2 needs rt_targets RtTileNn
 #if RT_X86
+/* Adds lane number i (see lane_order) to the sums that wait for it, of which there are `depth`;
+ * returns how many wait then. */
+RT_AVX2_FN RT_INLINED int settle_avx2(__m256 s[4][2], __m256 sums[6][4][2], int depth, unsigned i,
+                                      int rows) {
+    for (unsigned ones = i; ones & 1; ones >>= 1) {
+        depth--;
+        RT_UNROLL
+        for (int r = 0; r < rows; r++)
+            RT_UNROLL
+        for (int v = 0; v < 2; v++)
+            s[r][v] = _mm256_add_ps(sums[depth][r][v], s[r][v]);
+    }
+    RT_UNROLL
+    for (int r = 0; r < rows; r++)
+        RT_UNROLL
+    for (int v = 0; v < 2; v++)
+        sums[depth][r][v] = s[r][v];
+    return depth + 1;
+}
+
 RT_AVX2_FN RT_INLINED void nn_rows_avx2(const RtTileNn *t, int rows) {
     __m256 sums[6][4][2], s[4][2];
     __m256i mask[2];
@@ -75,20 +95,7 @@ RT_AVX2_FN RT_INLINED void nn_rows_avx2(const RtTileNn *t, int rows) {
                 s[r][1] = _mm256_fmadd_ps(x, w1, s[r][1]);
             }
         }
-        for (unsigned ones = i; ones & 1; ones >>= 1) {
-            depth--;
-            RT_UNROLL
-            for (int r = 0; r < rows; r++)
-                RT_UNROLL
-            for (int v = 0; v < 2; v++)
-                s[r][v] = _mm256_add_ps(sums[depth][r][v], s[r][v]);
-        }
-        RT_UNROLL
-        for (int r = 0; r < rows; r++)
-            RT_UNROLL
-        for (int v = 0; v < 2; v++)
-            sums[depth][r][v] = s[r][v];
-        depth++;
+        depth = settle_avx2(s, sums, depth, i, rows);
     }
     RT_UNROLL
     for (int r = 0; r < rows; r++)
@@ -111,6 +118,26 @@ RT_AVX2_FN static void nn_avx2(const RtTileNn *t, int rows) {
 
 //: rt_nn_avx512 needs rt_targets RtTileNn
 #if RT_X86
+/* Adds lane number i (see lane_order) to the sums that wait for it, of which there are `depth`;
+ * returns how many wait then. */
+RT_AVX512_FN RT_INLINED int settle_avx512(__m512 s[4][4], __m512 sums[6][4][4], int depth,
+                                          unsigned i, int rows) {
+    for (unsigned ones = i; ones & 1; ones >>= 1) {
+        depth--;
+        RT_UNROLL
+        for (int r = 0; r < rows; r++)
+            RT_UNROLL
+        for (int v = 0; v < 4; v++)
+            s[r][v] = _mm512_add_ps(sums[depth][r][v], s[r][v]);
+    }
+    RT_UNROLL
+    for (int r = 0; r < rows; r++)
+        RT_UNROLL
+    for (int v = 0; v < 4; v++)
+        sums[depth][r][v] = s[r][v];
+    return depth + 1;
+}
+
 RT_AVX512_FN RT_INLINED void nn_rows_avx512(const RtTileNn *t, int rows) {
     __m512 sums[6][4][4], s[4][4], w[4];
     __mmask16 mask[4];
@@ -135,20 +162,7 @@ RT_AVX512_FN RT_INLINED void nn_rows_avx512(const RtTileNn *t, int rows) {
                     s[r][v] = _mm512_fmadd_ps(x, w[v], s[r][v]);
             }
         }
-        for (unsigned ones = i; ones & 1; ones >>= 1) {
-            depth--;
-            RT_UNROLL
-            for (int r = 0; r < rows; r++)
-                RT_UNROLL
-            for (int v = 0; v < 4; v++)
-                s[r][v] = _mm512_add_ps(sums[depth][r][v], s[r][v]);
-        }
-        RT_UNROLL
-        for (int r = 0; r < rows; r++)
-            RT_UNROLL
-        for (int v = 0; v < 4; v++)
-            sums[depth][r][v] = s[r][v];
-        depth++;
+        depth = settle_avx512(s, sums, depth, i, rows);
     }
     RT_UNROLL
     for (int r = 0; r < rows; r++)
