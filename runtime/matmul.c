@@ -98,10 +98,11 @@ RT_AVX2_FN static void tile_avx2(const RtTile *t) {
 RT_AVX512_FN RT_INLINED void tile_rows_avx512(const RtTile *t, int rows) {
     __m512 s[RT_TILE_M][RT_TILE_N][2];
     RT_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         RT_UNROLL
-    for (int j = 0; j < RT_TILE_N; j++)
-        s[i][j][0] = s[i][j][1] = _mm512_setzero_ps();
+        for (int j = 0; j < RT_TILE_N; j++)
+            s[i][j][0] = s[i][j][1] = _mm512_setzero_ps();
+    }
     for (size_t c = 0; c < t->k; c += 32) {
         uint32_t all = t->k - c >= 32 ? ~(uint32_t)0 : ((uint32_t)1 << (t->k - c)) - 1;
         RT_UNROLL

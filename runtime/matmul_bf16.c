@@ -108,10 +108,11 @@ RT_BF16_FN RT_INLINED __m512bh load_pairs(__mmask32 mask, const uint16_t *p) {
 RT_BF16_FN RT_INLINED void pairs_rows_bf16(const RtTile *t, int rows) {
     __m512 s[RT_TILE_M][RT_TILE_N][2];
     RT_UNROLL
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < rows; i++) {
         RT_UNROLL
-    for (int j = 0; j < RT_TILE_N; j++)
-        s[i][j][0] = s[i][j][1] = _mm512_setzero_ps();
+        for (int j = 0; j < RT_TILE_N; j++)
+            s[i][j][0] = s[i][j][1] = _mm512_setzero_ps();
+    }
     for (size_t c = 0; c < t->k; c += 64) {
         uint64_t all = t->k - c >= 64 ? ~(uint64_t)0 : ((uint64_t)1 << (t->k - c)) - 1;
         RT_UNROLL

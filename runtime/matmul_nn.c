@@ -61,16 +61,18 @@ RT_AVX2_FN RT_INLINED int settle_avx2(__m256 s[4][2], __m256 sums[6][4][2], int 
     for (unsigned ones = i; ones & 1; ones >>= 1) {
         depth--;
         RT_UNROLL
-        for (int r = 0; r < rows; r++)
+        for (int r = 0; r < rows; r++) {
             RT_UNROLL
-        for (int v = 0; v < 2; v++)
-            s[r][v] = _mm256_add_ps(sums[depth][r][v], s[r][v]);
+            for (int v = 0; v < 2; v++)
+                s[r][v] = _mm256_add_ps(sums[depth][r][v], s[r][v]);
+        }
     }
     RT_UNROLL
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         RT_UNROLL
-    for (int v = 0; v < 2; v++)
-        sums[depth][r][v] = s[r][v];
+        for (int v = 0; v < 2; v++)
+            sums[depth][r][v] = s[r][v];
+    }
     return depth + 1;
 }
 
@@ -98,11 +100,12 @@ RT_AVX2_FN RT_INLINED void nn_rows_avx2(const RtTileNn *t, int rows) {
         depth = settle_avx2(s, sums, depth, i, rows);
     }
     RT_UNROLL
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         RT_UNROLL
-    for (int v = 0; v < 2; v++)
-        _mm256_maskstore_ps(t->y + (size_t)r * t->ldy + 8 * v, mask[v],
-                            _mm256_add_ps(sums[0][r][v], _mm256_setzero_ps()));
+        for (int v = 0; v < 2; v++)
+            _mm256_maskstore_ps(t->y + (size_t)r * t->ldy + 8 * v, mask[v],
+                                _mm256_add_ps(sums[0][r][v], _mm256_setzero_ps()));
+    }
 }
 
 RT_AVX2_FN static void nn_avx2(const RtTileNn *t, int rows) {
@@ -125,16 +128,18 @@ RT_AVX512_FN RT_INLINED int settle_avx512(__m512 s[4][4], __m512 sums[6][4][4], 
     for (unsigned ones = i; ones & 1; ones >>= 1) {
         depth--;
         RT_UNROLL
-        for (int r = 0; r < rows; r++)
+        for (int r = 0; r < rows; r++) {
             RT_UNROLL
-        for (int v = 0; v < 4; v++)
-            s[r][v] = _mm512_add_ps(sums[depth][r][v], s[r][v]);
+            for (int v = 0; v < 4; v++)
+                s[r][v] = _mm512_add_ps(sums[depth][r][v], s[r][v]);
+        }
     }
     RT_UNROLL
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         RT_UNROLL
-    for (int v = 0; v < 4; v++)
-        sums[depth][r][v] = s[r][v];
+        for (int v = 0; v < 4; v++)
+            sums[depth][r][v] = s[r][v];
+    }
     return depth + 1;
 }
 
@@ -146,10 +151,11 @@ RT_AVX512_FN RT_INLINED void nn_rows_avx512(const RtTileNn *t, int rows) {
     int depth = 0;
     for (unsigned i = 0; i < 32; i++) {
         RT_UNROLL
-        for (int r = 0; r < rows; r++)
+        for (int r = 0; r < rows; r++) {
             RT_UNROLL
-        for (int v = 0; v < 4; v++)
-            s[r][v] = _mm512_setzero_ps();
+            for (int v = 0; v < 4; v++)
+                s[r][v] = _mm512_setzero_ps();
+        }
         for (size_t c = lane_order[i]; c < t->k; c += 32) {
             RT_UNROLL
             for (int v = 0; v < 4; v++)
@@ -165,11 +171,12 @@ RT_AVX512_FN RT_INLINED void nn_rows_avx512(const RtTileNn *t, int rows) {
         depth = settle_avx512(s, sums, depth, i, rows);
     }
     RT_UNROLL
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         RT_UNROLL
-    for (int v = 0; v < 4; v++)
-        _mm512_mask_storeu_ps(t->y + (size_t)r * t->ldy + 16 * v, mask[v],
-                              _mm512_add_ps(sums[0][r][v], _mm512_setzero_ps()));
+        for (int v = 0; v < 4; v++)
+            _mm512_mask_storeu_ps(t->y + (size_t)r * t->ldy + 16 * v, mask[v],
+                                  _mm512_add_ps(sums[0][r][v], _mm512_setzero_ps()));
+    }
 }
 
 RT_AVX512_FN static void nn_avx512(const RtTileNn *t, int rows) {
