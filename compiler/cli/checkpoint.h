@@ -1,9 +1,9 @@
-// Checkpoints: a folder with config.json and safetensors, or a GGUF file, that runs a program of the
-// standard library.
+// Checkpoints: a folder with config.json and safetensors, or a GGUF file, that runs a program of
+// the standard library.
 //
-// A binding file (stdlib/models/NAME.bind) says how: which config key sets which generic or constant
-// of the program, which parameter is which tensor, and what may be left out by name. Every key of
-// the config is consumed, waived, or refused; every tensor too.
+// A binding file (stdlib/models/NAME.bind) says how: which config key sets which generic or
+// constant of the program, which parameter is which tensor, and what may be left out by name. Every
+// key of the config is consumed, waived, or refused; every tensor too.
 #pragma once
 #include "check/check.h"
 #include "runtime/tokenizer.h"
