@@ -119,3 +119,10 @@ bool check_setting(Program *p, Setting *setting, const Generic *g, GenericArg *o
     setting->used = true;
     return true;
 }
+
+bool check_instance(Program *p, Item *decl, const GenericArg *args) {
+    Checker c = checker_for(p, decl);
+    c.facts = facts_new(p->dims, NULL);
+    Subst s = {binding_of(&c, decl, args), NULL};
+    return prove_where(&c, decl, &s, decl->name_span);
+}

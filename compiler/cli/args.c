@@ -1,0 +1,128 @@
+// Parsing flags by their table; see args.h.
+#include "cli/args.h"
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int find_flag(const Args *args, const char *name, size_t length) {
+    for (int i = 0; i < args->count; i++) {
+        if (strlen(args->flags[i].name) == length && memcmp(args->flags[i].name, name, length) == 0)
+            return i;
+    }
+    return -1;
+}
+
+static bool is_int(const char *text, int64_t *value) {
+    char *end;
+    errno = 0;
+    *value = strtoll(text, &end, 10);
+    return *text >= '0' && *text <= '9' && !*end && !errno;
+}
+
+static bool is_number(const char *text, double *value) {
+    char *end;
+    *value = strtod(text, &end);
+    bool plain = strspn(text, "0123456789.eE+-") == strlen(text);
+    return *text && plain && !*end && isfinite(*value) && !signbit(*value);
+}
+
+static bool check_value(const Flag *f, const char *text) {
+    int64_t i;
+    double d;
+    if (f->kind == FLAG_INT && !is_int(text, &i)) {
+        fprintf(stderr, "serin: %s needs an integer, not \"%s\"\n", f->name, text);
+        return false;
+    }
+    if (f->kind == FLAG_NUMBER && !is_number(text, &d)) {
+        fprintf(stderr, "serin: %s needs a number that is not negative, not \"%s\"\n", f->name,
+                text);
+        return false;
+    }
+    return true;
+}
+
+static bool set_flag(Arena *a, Args *out, int i, const char *text) {
+    const Flag *f = &out->flags[i];
+    if (!check_value(f, text))
+        return false;
+    if (f->kind == FLAG_MANY) {
+        vec_push(a, &out->many, f->name);
+        vec_push(a, &out->many, text);
+        return true;
+    }
+    if (out->given[i]) {
+        fprintf(stderr, "serin: %s is given twice\n", f->name);
+        return false;
+    }
+    out->given[i] = text;
+    return true;
+}
+
+// One argument that begins with a dash; *i moves past its value.
+static bool parse_flag(Arena *a, Args *out, int argc, char **argv, int *i) {
+    const char *text = argv[*i], *equals = strchr(text, '=');
+    size_t length = equals ? (size_t)(equals - text) : strlen(text);
+    int flag = find_flag(out, text, length);
+    if (flag < 0) {
+        fprintf(stderr, "serin: unknown flag %.*s (--help lists what there is)\n", (int)length, text);
+        return false;
+    }
+    if (out->flags[flag].kind == FLAG_BOOL) {
+        if (equals)
+            fprintf(stderr, "serin: %s takes no value\n", out->flags[flag].name);
+        return !equals && set_flag(a, out, flag, "");
+    }
+    if (equals)
+        return set_flag(a, out, flag, equals + 1);
+    if (*i + 1 >= argc) {
+        fprintf(stderr, "serin: %s needs a value\n", text);
+        return false;
+    }
+    return set_flag(a, out, flag, argv[++*i]);
+}
+
+bool args_parse(Arena *a, const Flag *flags, int count, int argc, char **argv, Args *out) {
+    *out = (Args){.flags = flags, .count = count};
+    bool only_paths = false;
+    for (int i = 0; i < argc; i++) {
+        bool dash = argv[i][0] == '-' && argv[i][1] && !only_paths;
+        if (dash && strcmp(argv[i], "--") == 0)
+            only_paths = true;
+        else if (!dash)
+            vec_push(a, &out->paths, argv[i]);
+        else if (!parse_flag(a, out, argc, argv, &i))
+            return false;
+    }
+    return true;
+}
+
+const char *args_text(const Args *args, const char *flag) {
+    int i = find_flag(args, flag, strlen(flag));
+    return i < 0 ? NULL : args->given[i];
+}
+
+bool args_has(const Args *args, const char *flag) {
+    return args_text(args, flag) != NULL;
+}
+
+int64_t args_int(const Args *args, const char *flag, int64_t fallback) {
+    const char *text = args_text(args, flag);
+    int64_t v;
+    return text && is_int(text, &v) ? v : fallback;
+}
+
+double args_number(const Args *args, const char *flag, double fallback) {
+    const char *text = args_text(args, flag);
+    double v;
+    return text && is_number(text, &v) ? v : fallback;
+}
+
+void args_help(FILE *out, const Flag *flags, int count) {
+    for (int i = 0; i < count; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", flags[i].name, flags[i].meta ? " " : "",
+                 flags[i].meta ? flags[i].meta : "");
+        fprintf(out, "  %-22s %s\n", left, flags[i].help);
+    }
+}

@@ -1,0 +1,175 @@
+// serin export PATH --target c --serve -o DIR: a C program and its weights.
+#include "base/embedded.h"
+#include "cli/cli.h"
+#include "cli/model.h"
+#include "codegen/codegen.h"
+#include "runtime/file.h"
+#include "runtime/pack_write.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const Flag flags[] = {
+    {"--target", FLAG_TEXT, "T", "c (the only one so far)"},
+    {"--serve", FLAG_BOOL, NULL, "with the loop that generates (required so far)"},
+    {"-o", FLAG_TEXT, "DIR", "where to write; must not exist, or be empty"},
+    MODEL_FLAGS,
+};
+
+// ---- Weights -----------------------------------------------------------------------------------
+
+typedef struct {
+    Model *m;
+    VEC(RtPackSource) sources;
+    VEC(Tensor) tensors;
+} Packing;
+
+static void add_source(void *ctx, const char *path, const CoreType *type) {
+    Packing *p = ctx;
+    Tensor t;
+    if (!model_weight(p->m, path, type, &t))
+        return; // model_match_weights has seen to it
+    uint64_t elements = 1;
+    RtPackSource s = {.name = arena_printf(p->m->a, "%s", path), .rank = (uint32_t)t.rank};
+    for (int i = 0; i < t.rank; i++) {
+        s.dims[i] = (uint64_t)t.dims[i];
+        elements *= s.dims[i];
+    }
+    s.format = (uint32_t)(type->dtype == DT_F32 ? RT_F32 : t.format);
+    s.bytes = elements * (uint64_t)dtype_size(type->dtype);
+    uint64_t row = t.rank ? (uint64_t)t.dims[t.rank - 1] : 1;
+    s.unit = (size_t)(row ? row : 1) * (size_t)dtype_size(type->dtype);
+    vec_push(p->m->a, &p->sources, s);
+    vec_push(p->m->a, &p->tensors, t);
+}
+
+// One row: f32 values of whatever format, other dtypes as they are.
+static bool fill_row(void *user, size_t tensor, uint64_t unit, size_t size, void *out,
+                     RtError *err) {
+    const Packing *p = user;
+    const Tensor *t = &p->tensors.data[tensor];
+    uint64_t row = t->rank == 2 && t->rows ? (uint64_t)t->rows[unit] : unit;
+    (void)err;
+    uint64_t width = size / (uint64_t)dtype_size(t->dtype);
+    if (t->dtype == DT_F32)
+        rt_format_row(t->format, t->data, row * width, width, out);
+    else
+        memcpy(out, (const char *)t->data + row * size, size);
+    return true;
+}
+
+static bool write_weights(Model *m, const char *dir) {
+    Packing p = {.m = m};
+    RtError err;
+    core_weights(m->core, m->entry->self, add_source, &p);
+    const char *path = arena_printf(m->a, "%s/weights.bin", dir);
+    if (rt_pack_write(path, p.sources.data, (size_t)p.sources.len, fill_row, &p, &err))
+        return true;
+    report(m->s, (Span){0}, E8001, "%s", err.text);
+    return false;
+}
+
+// ---- Files -------------------------------------------------------------------------------------
+
+static GenFile *runtime_files(Arena *a, int *count) {
+    VEC(GenFile) out = {0};
+    for (const EmbeddedFile *f = embedded_files(); f->path; f++) {
+        if (strncmp(f->path, "runtime/", 8) == 0)
+            vec_push(a, &out, ((GenFile){f->path, {f->text, f->size}}));
+    }
+    *count = out.len;
+    return out.data;
+}
+
+static bool write_file(Model *m, const char *dir, const GenFile *f) {
+    RtError err;
+    const char *path = arena_printf(m->a, "%s/%s", dir, f->name);
+    RtWriter *w = rt_writer_open(path, &err);
+    bool good = w && rt_writer_put(w, f->text.ptr, (size_t)f->text.len);
+    if (w) // a failed write is reported by the commit
+        good = rt_writer_commit(w, &err) && good;
+    if (!good)
+        report(m->s, (Span){0}, E8001, "%s", err.text);
+    return good;
+}
+
+static bool generate_files(Model *m, GenFile **files, int *count) {
+    char error[512] = "";
+    CodegenOptions o = {.entry = m->entry, .greedy = m->greedy, .key = m->key, .tokens = m->tokens,
+                        .temperature = m->temperature, .length = m->length,
+                        .context = m->window ? m->window : m->context, .window = m->window > 0,
+                        .vocab = m->vocab, .default_temperature = m->serve.default_temperature,
+                        .model_name = m->serve.model->name, .weights_name = m->weights_name};
+    o.runtime = runtime_files(m->a, &o.runtime_count);
+    if (codegen_c(m->core, &o, files, count, error, sizeof error))
+        return true;
+    report(m->s, (Span){0}, E8001, "%s", error);
+    return false;
+}
+
+// The folder is made, or is there and empty or an earlier export.
+static bool make_folder(Model *m, const char *dir) {
+    const char *marker = arena_printf(m->a, "%s/model.h", dir);
+    if (mkdir(dir, 0777) == 0 || (errno == EEXIST && access(marker, F_OK) == 0))
+        return true;
+    if (errno == EEXIST && rmdir(dir) == 0 && mkdir(dir, 0777) == 0)
+        return true; // it was empty
+    const char *why = errno == ENOENT ? "its parent folder does not exist"
+                                      : "it exists and is no earlier export";
+    report(m->s, (Span){0}, E8001, "the folder %s can't be written to: %s", dir, why);
+    return false;
+}
+
+static bool write_all(Model *m, const char *dir) {
+    GenFile *files = NULL;
+    int count = 0;
+    if (!generate_files(m, &files, &count) || !make_folder(m, dir) || !write_weights(m, dir))
+        return false;
+    for (int i = 0; i < count; i++) {
+        if (!write_file(m, dir, &files[i]))
+            return false;
+    }
+    fprintf(stderr, "serin export: wrote %s: %d files and weights.bin; build with: make -C %s\n",
+            dir, count, dir);
+    return true;
+}
+
+static int export_model(Arena *a, const Args *args, Model *m) {
+    const char *dir = args_text(args, "-o"), *target = args_text(args, "--target");
+    if (args->paths.len != 1 || !dir || !target || !args_has(args, "--serve"))
+        return usage_error("export takes one PATH, --target c --serve and -o DIR");
+    if (strcmp(target, "c") != 0)
+        return usage_error("--target %s is not there yet: this version writes c only", target);
+    int code = model_open(a, args->paths.data[0], args, m);
+    if (code == EXIT_FINE)
+        code = model_lower(m, args, 0);
+    if (code == EXIT_FINE)
+        code = model_match_weights(m);
+    if (code != EXIT_FINE)
+        return code;
+    if (!m->window && m->context < 0) {
+        Diag *d = report(m->s, (Span){0}, E8009, "the context of %s has no bound", m->path);
+        diag_help(m->s, d, "give --ctx N");
+        return EXIT_WRONG;
+    }
+    return write_all(m, dir) ? EXIT_FINE : EXIT_WRONG;
+}
+
+static int run(Arena *a, const Args *args) {
+    Model m = {0};
+    int code = export_model(a, args, &m);
+    if (m.s)
+        finish_text(m.s);
+    model_close(&m);
+    return code;
+}
+
+const Command command_export = {
+    "export",
+    "PATH --target c --serve -o DIR",
+    "Writes a model as a C program with its weights beside it.",
+    "serin export examples/verses --target c --serve -o out && make -C out",
+    COMMAND_FLAGS(flags),
+    run};

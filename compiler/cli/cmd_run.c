@@ -1,0 +1,201 @@
+// serin run SOURCE TEXT: text in, text out, streamed. serin tokenize SOURCE TEXT: ids.
+#include "cli/cli.h"
+#include "cli/generate.h"
+#include <stdlib.h>
+#include <string.h>
+
+static const Flag run_flags[] = {
+    {"--tokens", FLAG_INT, "N", "at most so many (32)"},
+    {"--temperature", FLAG_NUMBER, "X", "0 is greedy (the model's wish, else 0.7)"},
+    {"--seed", FLAG_INT, "S", "of the draws (0)"},
+    MODEL_FLAGS,
+    {"--threads", FLAG_INT, "N", "0: one for each processor (0)"},
+};
+
+static const Flag tokenize_flags[] = {
+    {"--decode", FLAG_TEXT, "IDS", "prints the text of these ids instead"},
+};
+
+static bool print_piece(Model *m, RtStream *stream, int32_t id) {
+    const char *text;
+    size_t size;
+    RtError err;
+    if (!rt_stream_feed(stream, id, &text, &size, &err)) {
+        report(m->s, (Span){0}, E7004, "%s", err.text);
+        return false;
+    }
+    fwrite(text, 1, size, stdout);
+    return fflush(stdout) == 0;
+}
+
+// Generates and prints until the model ends its answer or `tokens` are there.
+static bool stream_answer(Generator *g, const RtTokenizer *t, int64_t tokens) {
+    RtStream stream;
+    RtError err;
+    const char *text;
+    size_t size;
+    int32_t id;
+    bool good = true;
+    rt_stream_start(&stream, t, false);
+    for (int64_t i = 0; good && i < tokens; i++) {
+        good = generator_next(g, &id);
+        if (good && rt_tokenizer_is_end(t, id))
+            break;
+        good = good && print_piece(g->m, &stream, id);
+    }
+    if (rt_stream_end(&stream, &text, &size, &err))
+        fwrite(text, 1, size, stdout);
+    putchar('\n');
+    rt_stream_free(&stream);
+    return good;
+}
+
+static double temperature_of(const Model *m, const Args *args, const char **from) {
+    double wish;
+    *from = "default";
+    if (args_has(args, "--temperature")) {
+        *from = "--temperature";
+        return args_number(args, "--temperature", 0);
+    }
+    if (m->checkpoint && checkpoint_wish(m->checkpoint, "temperature", &wish)) {
+        *from = "generation_config.json";
+        return wish;
+    }
+    return 0.7;
+}
+
+static int answer(Model *m, const Args *args, const RtTokenizer *t, const int32_t *ids,
+                  int64_t count) {
+    Generator g;
+    const char *from;
+    int64_t tokens = args_int(args, "--tokens", 32);
+    double temperature = temperature_of(m, args, &from);
+    if (!args_has(args, "--tokens") && m->context >= 0 && count + tokens > m->context)
+        tokens = m->context > count ? m->context - count : tokens;
+    bool good = generator_start(&g, m, ids, count, tokens, (uint64_t)args_int(args, "--seed", 0),
+                                (float)temperature, (int)args_int(args, "--threads", 0));
+    if (good)
+        fprintf(stderr, "serin run: %s, prompt of %lld tokens, temperature %g (%s)\n", m->path,
+                (long long)count, temperature, from);
+    if (good)
+        good = stream_answer(&g, t, tokens);
+    generator_end(&g);
+    return good ? EXIT_FINE : EXIT_WRONG;
+}
+
+static int open_tokenizer(Model *m, RtTokenizer **t) {
+    if (!m->checkpoint) {
+        report(m->s, (Span){0}, E5007, "%s is a program without a tokenizer: use serin serve with ids",
+               m->path);
+        return EXIT_WRONG;
+    }
+    *t = checkpoint_tokenizer(m->checkpoint, m->s);
+    return *t ? EXIT_FINE : EXIT_WRONG;
+}
+
+static int run_text(Model *m, const Args *args, const char *text) {
+    RtTokenizer *t = NULL;
+    RtError err;
+    int32_t *ids = NULL;
+    size_t count = 0;
+    int code = open_tokenizer(m, &t);
+    if (code == EXIT_FINE && !rt_tokenizer_prompt(t, text, strlen(text), false, &ids, &count, &err)) {
+        report(m->s, (Span){0}, E5007, "%s", err.text);
+        code = EXIT_WRONG;
+    }
+    if (code == EXIT_FINE && !count) {
+        report(m->s, (Span){0}, E7004, "the prompt is empty: give some text");
+        code = EXIT_WRONG;
+    }
+    if (code == EXIT_FINE)
+        code = model_lower(m, args, (int64_t)count);
+    if (code == EXIT_FINE)
+        code = model_match_weights(m);
+    if (code == EXIT_FINE)
+        code = answer(m, args, t, ids, (int64_t)count);
+    free(ids);
+    rt_tokenizer_free(t);
+    return code;
+}
+
+static int run(Arena *a, const Args *args) {
+    if (args->paths.len != 2)
+        return usage_error("run takes a SOURCE and a text in quotes");
+    if (args_int(args, "--tokens", 32) > 1 << 24 || args_int(args, "--threads", 0) > 256)
+        return usage_error("--tokens is at most 16777216, --threads at most 256");
+    Model m;
+    int code = model_open(a, args->paths.data[0], args, &m);
+    if (code == EXIT_FINE)
+        code = run_text(&m, args, args->paths.data[1]);
+    finish_text(m.s);
+    model_close(&m);
+    return code;
+}
+
+// ---- tokenize ----------------------------------------------------------------------------------
+
+static bool print_encoded(Session *s, const RtTokenizer *t, const char *text) {
+    RtError err;
+    int32_t *ids = NULL;
+    size_t count = 0;
+    if (!rt_tokenizer_encode(t, text, strlen(text), true, &ids, &count, &err)) {
+        report(s, (Span){0}, E5007, "%s", err.text);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++)
+        printf("%s%d", i ? " " : "", ids[i]);
+    putchar('\n');
+    free(ids);
+    return true;
+}
+
+static bool print_decoded(Session *s, const RtTokenizer *t, const int32_t *ids, int64_t count) {
+    RtError err;
+    char *text = NULL;
+    size_t size = 0;
+    if (!rt_tokenizer_decode(t, ids, (size_t)count, true, &text, &size, &err)) {
+        report(s, (Span){0}, E5007, "%s", err.text);
+        return false;
+    }
+    fwrite(text, 1, size, stdout);
+    putchar('\n');
+    free(text);
+    return true;
+}
+
+static int tokenize(Arena *a, const Args *args) {
+    const char *decode = args_text(args, "--decode");
+    int64_t count = 0;
+    int32_t *ids = NULL;
+    if (args->paths.len != (decode ? 1 : 2))
+        return usage_error("tokenize takes a SOURCE and a text, or a SOURCE and --decode IDS");
+    if (decode && !(ids = parse_ids(a, decode, &count)))
+        return EXIT_USAGE;
+    if (!checkpoint_is(args->paths.data[0]))
+        return usage_error("%s is no checkpoint folder and no GGUF file", args->paths.data[0]);
+    Session *s = session_new();
+    Checkpoint *ck = checkpoint_open(s, args->paths.data[0]);
+    RtTokenizer *t = ck ? checkpoint_tokenizer(ck, s) : NULL;
+    bool good = t && (decode ? print_decoded(s, t, ids, count)
+                             : print_encoded(s, t, args->paths.data[1]));
+    rt_tokenizer_free(t);
+    if (ck)
+        checkpoint_close(ck);
+    finish_text(s);
+    session_free(s);
+    return good ? EXIT_FINE : EXIT_WRONG;
+}
+
+const Command command_run = {"run",
+                             "SOURCE TEXT",
+                             "Continues a text with a model, piece by piece.",
+                             "serin run examples/verses \"And the\" --tokens 40 --seed 1",
+                             COMMAND_FLAGS(run_flags),
+                             run};
+
+const Command command_tokenize = {"tokenize",
+                                  "SOURCE TEXT",
+                                  "Prints the token ids of a text, or the text of ids.",
+                                  "serin tokenize examples/verses \"And the\"",
+                                  COMMAND_FLAGS(tokenize_flags),
+                                  tokenize};

@@ -1,0 +1,108 @@
+// serin: the command line. The commands are a table; help is printed from it.
+#include "cli/cli.h"
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const Command *const commands[] = {
+    &command_check,  &command_serve,   &command_run,     &command_tokenize,
+    &command_export, &command_explain, &command_dump,
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+bool color_wanted(FILE *out) {
+    const char *term = getenv("TERM");
+    return isatty(fileno(out)) && !getenv("NO_COLOR") && term && strcmp(term, "dumb") != 0;
+}
+
+int finish_text(Session *s) {
+    diags_print(s, stderr, color_wanted(stderr));
+    return s->errors ? EXIT_WRONG : EXIT_FINE;
+}
+
+int finish(Session *s, const Args *args) {
+    if (!args_has(args, "--json"))
+        return finish_text(s);
+    diags_json(s, stdout);
+    return s->errors ? EXIT_WRONG : EXIT_FINE;
+}
+
+int internal_error(const char *what, const char *details) {
+    fprintf(stderr, "serin: internal error: %s\n%s\nThis is a fault of the compiler, not of your "
+                    "program. Please report it with the input.\n",
+            what, details);
+    return EXIT_INTERNAL;
+}
+
+int usage_error(const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    fputs("serin: ", stderr);
+    vfprintf(stderr, format, args);
+    fputs("\n", stderr);
+    va_end(args);
+    return EXIT_USAGE;
+}
+
+static void print_commands(FILE *out) {
+    fputs("Serin compiles small typed programs of language models: it checks their shapes, runs "
+          "them,\nand writes them as C. Usage: serin COMMAND ...\n\n",
+          out);
+    for (int i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-9s %s\n", commands[i]->name, commands[i]->line);
+    fputs("\n  serin check examples/verses\n  serin run examples/verses \"And the\"\n\n"
+          "serin COMMAND --help tells more.\n",
+          out);
+}
+
+static void print_help(FILE *out, const Command *c) {
+    fprintf(out, "%s\n\nUsage: serin %s %s\n\n  %s\n\n", c->line, c->name, c->usage, c->example);
+    args_help(out, c->flags, c->flag_count);
+}
+
+static bool wants_help(int argc, char **argv) {
+    for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int run_command(const Command *c, int argc, char **argv) {
+    if (wants_help(argc, argv)) {
+        print_help(stdout, c);
+        return EXIT_FINE;
+    }
+    Arena *a = arena_new();
+    Args args;
+    int code = EXIT_USAGE;
+    if (args_parse(a, c->flags, c->flag_count, argc - 2, argv + 2, &args))
+        code = c->run(a, &args);
+    arena_free(a);
+    if (fflush(stdout) != 0 && code == EXIT_FINE) {
+        fputs("serin: stdout can't be written\n", stderr);
+        code = EXIT_WRONG;
+    }
+    return code;
+}
+
+int main(int argc, char **argv) {
+    const char *name = argc > 1 ? argv[1] : "";
+    bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
+    if (help) {
+        print_commands(stdout);
+        return EXIT_FINE;
+    }
+    if (strcmp(name, "--version") == 0) {
+        puts("serin 0.1");
+        return EXIT_FINE;
+    }
+    for (int i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return run_command(commands[i], argc, argv);
+    }
+    if (*name)
+        fprintf(stderr, "serin: there is no command \"%s\"\n\n", name);
+    print_commands(stderr);
+    return EXIT_USAGE;
+}
