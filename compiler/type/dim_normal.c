@@ -4,8 +4,7 @@
 
 void solver_forget(Solver *s) {
     Map none = {0};
-    s->normal = s->simple = s->proved = s->ranges = none;
-    s->ranged.len = 0;
+    s->normal = s->simple = s->proved = none;
 }
 
 bool solver_begin(Solver *s, int fuel) {
@@ -52,18 +51,21 @@ static const Dim *reduce_once(DimTable *t, const Dim *d, Rule rule) {
         if (!k.m)
             continue;
         const Dim *next = dim_add_scaled(t, d, (Term){-k.c, k.m}, rule.p);
-        if (dim_valid(next))
+        bool swells = next->p.n > d->p.n && next->p.n > FACT_TERMS;
+        if (dim_valid(next) && !swells)
             return next;
     }
     return d;
 }
 
-const Dim *solver_reduce(DimTable *t, const Dim *d, const Rule *rules, int count) {
+const Dim *solver_reduce(DimTable *t, const Dim *d, const Rule *rules, int count, int *fuel) {
     int steps = 0;
-    for (int i = 0; i < count && steps < REDUCE_LIMIT;) {
+    for (int i = 0; i < count && steps<REDUCE_LIMIT && * fuel> 0;) {
         const Dim *next = reduce_once(t, d, rules[i]);
-        i = next == d ? i + 1 : 0;
-        steps += next != d;
+        bool changed = next != d;
+        i = changed ? 0 : i + 1;
+        steps += changed;
+        *fuel -= changed ? 1 + next->weight / HEAVY : 0;
         d = next;
     }
     return d;
@@ -178,9 +180,10 @@ const Dim *solver_normal(Solver *s, const Dim *d, Purpose purpose) {
     Pass pass = {s, purpose};
     form = solver_substitute(s, d);
     for (int i = 0; i < PASS_LIMIT; i++) {
+        s->fuel -= form->weight / HEAVY;
         const Dim *next = dim_map(s->t, form, rewrite_var, &pass);
         if (dim_valid(next))
-            next = solver_reduce(s->t, next, s->rules.data, s->rules.len);
+            next = solver_reduce(s->t, next, s->rules.data, s->rules.len, &s->fuel);
         if (next == form || !dim_valid(next))
             break;
         form = next;

@@ -274,9 +274,37 @@ const Dim *dim_invalid(DimTable *t) {
     return d;
 }
 
-static int by_id(const void *a, const void *b) {
-    const Var *x = *(const Var *const *)a, *y = *(const Var *const *)b;
-    return (x->id > y->id) - (x->id < y->id);
+typedef struct {
+    const Var *leaves[WEIGHT_LIMIT]; // by id
+    int n;
+} Leaves;
+
+// The place of a leaf in a list by id, or where it would be.
+static int leaf_place(const Var *const *leaves, int n, const Var *leaf) {
+    int low = 0, high = n;
+    while (low < high) {
+        int mid = low + (high - low) / 2;
+        if (leaves[mid]->id < leaf->id)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static void add_leaf(Leaves *list, const Var *leaf) {
+    int at = leaf_place(list->leaves, list->n, leaf);
+    if (at < list->n && list->leaves[at] == leaf)
+        return;
+    size_t moved = (size_t)(list->n - at) * sizeof *list->leaves;
+    memmove(list->leaves + at + 1, list->leaves + at, moved);
+    list->leaves[at] = leaf;
+    list->n++;
+}
+
+static void add_leaves(Leaves *list, const Dim *d) {
+    for (int i = 0; i < d->leaf_count; i++)
+        add_leaf(list, d->leaves[i]);
 }
 
 static bool is_leaf(const Var *v) {
@@ -294,8 +322,8 @@ static void measure(Dim *d, const Var *v) {
 
 // False if the dimension is too large.
 static bool describe(DimTable *t, Dim *d) {
-    const Var *leaves[WEIGHT_LIMIT];
-    int n = 0, kept = 0;
+    Leaves list;
+    list.n = 0;
     for (int i = 0; i < d->p.n; i++) {
         const Mono *m = d->p.terms[i].m;
         for (int j = 0; j < m->degree; j++) {
@@ -303,23 +331,17 @@ static bool describe(DimTable *t, Dim *d) {
             measure(d, v);
             if (d->weight > WEIGHT_LIMIT || d->depth > DEPTH_LIMIT)
                 return false;
-            if (is_leaf(v))
-                leaves[n++] = v;
-            for (int k = 0; !is_leaf(v) && k < v->a->leaf_count; k++)
-                leaves[n++] = v->a->leaves[k];
-            for (int k = 0; !is_leaf(v) && k < v->b->leaf_count; k++)
-                leaves[n++] = v->b->leaves[k];
+            if (is_leaf(v)) {
+                add_leaf(&list, v);
+            } else {
+                add_leaves(&list, v->a);
+                add_leaves(&list, v->b);
+            }
         }
     }
-    if (n > 1)
-        qsort(leaves, (size_t)n, sizeof *leaves, by_id);
-    for (int i = 0; i < n; i++) {
-        if (!kept || leaves[kept - 1] != leaves[i])
-            leaves[kept++] = leaves[i];
-    }
-    d->leaf_count = kept;
-    if (kept)
-        d->leaves = arena_copy(t->arena, leaves, (size_t)kept * sizeof *leaves);
+    d->leaf_count = list.n;
+    if (list.n)
+        d->leaves = arena_copy(t->arena, list.leaves, (size_t)list.n * sizeof *list.leaves);
     return true;
 }
 
@@ -378,15 +400,6 @@ bool dim_is_zero(const Dim *d) {
 }
 
 bool dim_has_leaf(const Dim *d, const Var *leaf) {
-    int low = 0, high = d->leaf_count;
-    while (low < high) {
-        int mid = low + (high - low) / 2;
-        if (d->leaves[mid] == leaf)
-            return true;
-        if (d->leaves[mid]->id < leaf->id)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return false;
+    int at = leaf_place(d->leaves, d->leaf_count, leaf);
+    return at < d->leaf_count && d->leaves[at] == leaf;
 }

@@ -195,23 +195,28 @@ static bool others_range(Solver *s, const Mono *m, int at, Range *others) {
     return true;
 }
 
+// Narrows a stored range to its part in [lo, hi].
+static void narrow(Solver *s, Range *r, int64_t lo, int64_t hi) {
+    s->narrowed += lo > r->lo || hi < r->hi;
+    r->lo = lo > r->lo ? lo : r->lo;
+    r->hi = hi < r->hi ? hi : r->hi;
+}
+
 // c*v*others >= -rest with c > 0.
-static void tighten_low(Range *r, int64_t c, Range others, int64_t rest, bool product) {
+static void tighten_low(Solver *s, Range *r, int64_t c, Range others, int64_t rest, bool product) {
     int64_t scale = high_product(c, others.hi);
     bool silent = rest >= 0 && (product || scale == NO_HIGH);
     if (silent || scale == 0)
         return;
-    int64_t bound = scale == NO_HIGH ? 1 : -floor_by(rest, scale);
-    r->lo = bound > r->lo ? bound : r->lo;
+    narrow(s, r, scale == NO_HIGH ? 1 : -floor_by(rest, scale), NO_HIGH);
 }
 
 // c*v*others <= rest with c > 0.
-static void tighten_high(Range *r, int64_t c, Range others, int64_t rest, bool product) {
+static void tighten_high(Solver *s, Range *r, int64_t c, Range others, int64_t rest, bool product) {
     int64_t scale = high_product(c, others.lo);
     if (scale == 0 || scale == NO_HIGH || (rest < 0 && product))
         return;
-    int64_t bound = floor_by(rest, scale);
-    r->hi = bound < r->hi ? bound : r->hi;
+    narrow(s, r, NO_LOW, floor_by(rest, scale));
 }
 
 // What term + rest >= 0 says of a factor of the term, `rest` being the greatest value of the rest.
@@ -221,9 +226,9 @@ static void tighten_factor(Solver *s, Term term, int at, int64_t rest) {
     if (rest == NO_HIGH || rest == INT64_MIN || !others_range(s, term.m, at, &others))
         return;
     if (term.c > 0)
-        tighten_low(r, term.c, others, rest, product);
+        tighten_low(s, r, term.c, others, rest, product);
     else if (term.c != INT64_MIN)
-        tighten_high(r, -term.c, others, rest, product);
+        tighten_high(s, r, -term.c, others, rest, product);
 }
 
 static void tighten_by(Solver *s, Poly p) {
@@ -246,13 +251,14 @@ static void tighten_by(Solver *s, Poly p) {
 static void refresh(Solver *s) {
     for (int i = 0; i < s->ranged.len; i++) {
         Range *r = stored(s, s->ranged.data[i]), now = structural(s, s->ranged.data[i]);
-        r->lo = now.lo > r->lo ? now.lo : r->lo;
-        r->hi = now.hi < r->hi ? now.hi : r->hi;
+        narrow(s, r, now.lo, now.hi);
     }
 }
 
 void solver_tighten(Solver *s) {
-    for (int round = 0; round < TIGHTEN_ROUNDS; round++) {
+    int before = -1;
+    for (int round = 0; round < TIGHTEN_ROUNDS && s->narrowed != before; round++) {
+        before = s->narrowed;
         for (int i = 0; i < s->ge.len; i++)
             tighten_by(s, s->ge.data[i]->p);
         for (int i = 0; i < s->ge_normal.len; i++)

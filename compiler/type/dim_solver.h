@@ -1,5 +1,5 @@
-// The solver behind Facts: what dim_facts.c builds, dim_normal.c rewrites with, and dim_prove.c
-// searches in.
+// The solver behind Facts: what dim_solve.c builds of them, dim_normal.c rewrites with, and
+// dim_prove.c searches in.
 //
 // From the facts of a scope come, in this order: substitutions that solve equalities and
 // divisibilities for a symbol (H % N == 0 with N >= 1 becomes H = N*q for a fresh q >= 0),
@@ -20,6 +20,7 @@ enum {
     PASS_LIMIT = 6,     // rewriting passes
     NEST_LIMIT = 64,    // normal forms asked for by normal forms
     REDUCE_LIMIT = 64,  // rules applied in one pass
+    HEAVY = 32,         // variables in a dimension that cost another unit of fuel to rewrite
     TIGHTEN_ROUNDS = 4, // rounds of interval propagation
 };
 
@@ -65,6 +66,7 @@ typedef struct Solver {
     DimVec eq;               // each == 0, not solved for a symbol
     Map ranges;              // Range of a variable
     VEC(const Var *) ranged; // the variables in ranges, in order
+    int narrowed;            // how often a range was
     Map normal;              // dimension to its normal form
     Map simple;              // dimension to its simplified form
     Map proved;              // dimension to PROVED or FAILED: is it >= 0?
@@ -78,8 +80,17 @@ typedef struct Solver {
 // Whether rewriting may turn x % b into x - b*(x/b): shorter proofs, longer text.
 typedef enum { TO_PROVE, TO_SHOW } Purpose;
 
-// Drops what was derived from fewer facts: the maps.
+// Drops the forms and proofs that came from fewer facts. Ranges stay: they only get narrower.
 void solver_forget(Solver *s);
+
+typedef enum { IS_ZERO, NOT_ZERO, AT_LEAST_ZERO } FactKind;
+
+// A solver starts from what an outer scope's solved, takes facts, and solves them once.
+void solver_inherit(Solver *s, const Solver *outer);
+void solver_add(Solver *s, const Dim *p, FactKind kind);
+void solver_solve(Solver *s);
+
+const Dim *dim_difference(DimTable *t, const Dim *a, const Dim *b, int gap); // a - b - gap
 
 // Opens and closes a question: fuel and scratch memory. A question inside another shares them.
 bool solver_begin(Solver *s, int fuel); // whether it is the outermost
@@ -88,7 +99,8 @@ void solver_end(Solver *s, bool outermost);
 // Applies the substitutions only.
 const Dim *solver_substitute(Solver *s, const Dim *d);
 const Dim *solver_normal(Solver *s, const Dim *d, Purpose purpose);
-const Dim *solver_reduce(DimTable *t, const Dim *d, const Rule *rules, int count);
+// Rewrites with the rules; each step takes fuel.
+const Dim *solver_reduce(DimTable *t, const Dim *d, const Rule *rules, int count, int *fuel);
 
 // Ranges of values where the facts hold.
 Range solver_var_range(Solver *s, const Var *v);

@@ -208,6 +208,34 @@ static Claim grow_claim(Random *r, int depth) {
     return c;
 }
 
+static int node(Random *r, char op, int a, int b) {
+    r->nodes[r->count] = (Tree){op, a, b};
+    return r->count++;
+}
+
+// A fact of a kind that models have, over random symbols.
+static Claim usual_fact(Random *r) {
+    int x = node(r, 's', pick(r, NAMES), 0), y = node(r, 's', pick(r, NAMES), 0);
+    int z = node(r, 's', pick(r, NAMES), 0), zero = node(r, 'n', 0, 0);
+    int small = node(r, 'n', pick(r, 3), 0), by = node(r, 'n', 2 + pick(r, 3), 0);
+    switch (pick(r, 7)) {
+    case 0:
+        return (Claim){node(r, '%', x, y), REL_EQ, zero};
+    case 1:
+        return (Claim){x, REL_GT, small};
+    case 2:
+        return (Claim){node(r, '%', node(r, '*', x, z), y), REL_EQ, zero};
+    case 3:
+        return (Claim){x, REL_EQ, node(r, '*', y, z)};
+    case 4:
+        return (Claim){node(r, '/', x, y), REL_EQ, pick(r, 2) ? z : by};
+    case 5:
+        return (Claim){node(r, '%', node(r, '+', x, small), by), REL_EQ, pick(r, 2) ? y : zero};
+    default:
+        return (Claim){node(r, '%', node(r, '/', x, y), by), REL_EQ, small};
+    }
+}
+
 enum { FACTS = 4, CLAIMS = 4 };
 
 typedef struct {
@@ -236,15 +264,11 @@ typedef struct {
 } Round;
 
 static void ask(Random *r, Round *round) {
-    Facts *f = facts_new(r->table, NULL);
+    Facts *outer = facts_new(r->table, NULL), *f = facts_new(r->table, outer);
     round->fact_count = pick(r, FACTS + 1);
     for (int i = 0; i < round->fact_count; i++) {
-        Claim c = grow_claim(r, 1 + pick(r, 2));
-        if (pick(r, 3) == 0 && r->nodes[c.a].op == '%') { // divisibility
-            r->nodes[c.b] = (Tree){.op = 'n', .a = 0};
-            c.rel = REL_EQ;
-        }
-        facts_add(f, build(r, c.a), c.rel, build(r, c.b));
+        Claim c = pick(r, 3) ? usual_fact(r) : grow_claim(r, 1 + pick(r, 2));
+        facts_add(pick(r, 2) ? f : outer, build(r, c.a), c.rel, build(r, c.b));
         round->facts[i] = c;
     }
     for (int i = 0; i < CLAIMS; i++) {
