@@ -76,6 +76,14 @@ static const char *folder_of(Arena *a, const char *path) {
     return arena_printf(a, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
+// A program of the standard library is known by its own name, another by its place.
+static Name module_key(Session *s, const Module *root) {
+    StrBuf b = strbuf_new(s->arena);
+    for (int i = 0; root->is_std && i < root->path.len; i++)
+        strbuf_printf(&b, "%s%s", i ? "." : "", root->path.data[i]);
+    return session_name(s, b.len ? b.data : "crate");
+}
+
 Program *check_program(Session *s, int file, SettingVec *settings) {
     Program *p = NEW(s->arena, Program);
     p->session = s;
@@ -83,8 +91,8 @@ Program *check_program(Session *s, int file, SettingVec *settings) {
     p->settings = settings;
     p->root_dir = folder_of(s->arena, s->sources.data[file - 1]->path);
     p->root = parse_module(s, file);
-    p->root->key = session_name(s, "crate");
     p->root->is_std = strncmp(s->sources.data[file - 1]->path, "stdlib/", 7) == 0;
+    p->root->key = module_key(s, p->root);
     load_imports(p, p->root);
     if (!s->errors)
         check_all(p);

@@ -22,6 +22,7 @@ typedef struct {
     Module *root;
     const char *root_dir;  // folder of the root file, for `crate` and weights paths
     SettingVec *settings;  // or NULL
+    Map missing;           // names of modules that were not found and are reported
     Map calls;             // Item -> its callees (ItemVec), for the recursion check
 } Program;
 

@@ -88,7 +88,10 @@ static Module *load_module(Program *p, const NameVec *path, Span span) {
         return m;
     }
     int file = find_source(p, path);
+    if (!file && map_has(&p->missing, key))
+        return NULL; // reported
     if (!file) {
+        map_put(s->arena, &p->missing, key, p);
         Diag *d = report(s, span, E1202, "module `%s` was not found", key);
         if (path->data[0] != session_name(s, "std"))
             diag_help(s, d, "the first segment is `std` or `crate`; `crate` is the folder %s",

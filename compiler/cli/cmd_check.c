@@ -49,11 +49,19 @@ static void print_model(Model *m) {
     printf("    cache   : none: this version computes the whole context for every token\n");
 }
 
-// Settings come from the weights' headers too, so a model is lowered even where it is only checked.
+// Without weights a program's dimensions may still be open; its types hold for all of them.
+static bool is_open(const Model *m) {
+    const Item *block = m->serve.model;
+    for (int i = 0; !m->checkpoint && !model_weights(m) && i < block->generics.len; i++) {
+        if (!m->block_args[i].bound)
+            return true;
+    }
+    return false;
+}
+
 static int check_model(Model *m, const Args *args, bool quiet) {
-    bool window = m->serve.window && !m->checkpoint && !model_weights(m);
-    if (!m->serve.entry || (window && !args->many.len))
-        return m->s->errors ? EXIT_WRONG : EXIT_FINE; // the window is not known without weights
+    if (!m->serve.entry || is_open(m))
+        return m->s->errors ? EXIT_WRONG : EXIT_FINE;
     int code = model_lower(m, args, 0);
     if (code == EXIT_FINE && (model_weights(m) || args_has(args, "--weights")))
         code = model_match_weights(m);

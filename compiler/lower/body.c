@@ -42,16 +42,18 @@ bool is_elementwise(const Expr *e) {
 
 // ---- Operands ----------------------------------------------------------------------------------
 
-// The positions of an operand of type t inside an expression at `pos`: right-aligned, 0 where the
+// The positions of an operand of type t inside a whole at `pos`: right-aligned, 0 where only the
 // operand's extent is 1. False in *same if it is smaller than the whole.
-static const int *operand_pos(Fx *x, Body *b, const CoreType *t, const int *pos, int n, bool *same) {
+static const int *operand_pos(Fx *x, Body *b, const CoreType *whole, const CoreType *t,
+                              const int *pos, bool *same) {
     int *out = NEW_N(x->l->a, int, t->rank + 1);
     const Dim *one = dim_const(x->l->dims, 1);
+    int n = whole->rank;
     *same = t->rank == n;
     for (int i = 0; i < t->rank; i++) {
-        bool single = t->dims[i] == one;
-        out[i] = single ? zero(x, b) : pos[n - t->rank + i];
-        *same &= !single;
+        bool stretched = t->dims[i] == one && whole->dims[n - t->rank + i] != one;
+        out[i] = stretched ? zero(x, b) : pos[n - t->rank + i];
+        *same &= !stretched;
     }
     return out;
 }
@@ -60,14 +62,14 @@ static bool is_plain(const Expr *e) {
     return e->kind == EXPR_NAME || ((e->dim || e->has_real) && type_is_scalar(e->type));
 }
 
-// A node for an operand. One that is computed and smaller than the whole is computed once, apart,
-// unless we are in index notation, where every operand is a scalar.
-static int operand(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
+// A node for an operand of `whole`. One that is computed and smaller than the whole is computed once,
+// apart, unless we are in index notation, where every operand is a scalar.
+int body_operand(Fx *x, Body *b, const Expr *whole, const Expr *e, const int *pos, int n) {
     if (e->type->kind != TYPE_TENSOR || n == 0)
         return body_node(x, b, e, pos, 0);
     const CoreType *t = low_type(x, e->type);
     bool same;
-    const int *at = operand_pos(x, b, t, pos, n, &same);
+    const int *at = operand_pos(x, b, low_type(x, whole->type), t, pos, &same);
     bool in_place = is_plain(e) || (same && is_elementwise(e));
     if (in_place)
         return body_node(x, b, e, at, t->rank);
@@ -93,22 +95,22 @@ static int body_binary(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
         bool equal = p.variant == q.variant;
         return comp_const_int(x->l->core, b->comp, DT_BOOL, equal == (e->binary == BINARY_EQ));
     }
-    int p = operand(x, b, e->a, pos, n);
-    int q = operand(x, b, e->b, pos, n);
+    int p = body_operand(x, b, e, e->a, pos, n);
+    int q = body_operand(x, b, e, e->b, pos, n);
     return comp_binary(x->l->core, b->comp, binary_node(e->binary), p, q);
 }
 
 static int body_unary(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
-    int p = operand(x, b, e->a, pos, n);
+    int p = body_operand(x, b, e, e->a, pos, n);
     if (e->unary == UNARY_PLUS)
         return p;
     return comp_unary(x->l->core, b->comp, e->unary == UNARY_NEG ? N_NEG : N_NOT, p);
 }
 
 static int body_if(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
-    int cond = operand(x, b, e->c, pos, n);
-    int p = operand(x, b, e->a, pos, n);
-    int q = operand(x, b, e->b, pos, n);
+    int cond = body_operand(x, b, e, e->c, pos, n);
+    int p = body_operand(x, b, e, e->a, pos, n);
+    int q = body_operand(x, b, e, e->b, pos, n);
     return comp_select(x->l->core, b->comp, cond, p, q);
 }
 

@@ -129,12 +129,6 @@ static const Expr *arg(const Expr *e, int i) {
     return e->args.data[i].value;
 }
 
-// An elementwise operand: the same rules as for operators, by way of a tree that stands for it.
-static int operand(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
-    Expr plus = {.kind = EXPR_UNARY, .unary = UNARY_PLUS, .a = (Expr *)e, .type = e->type};
-    return body_node(x, b, &plus, pos, n);
-}
-
 static int body_permute(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
     int *at = NEW_N(x->l->a, int, n + 1);
     for (int i = 0; i < n; i++) {
@@ -212,22 +206,22 @@ int body_builtin(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
     Core *c = x->l->core;
     switch ((Builtin)e->builtin) {
     case BI_CAST:
-        return cast_to(x, b, operand(x, b, arg(e, 0), pos, n), low_dtype(x, e->type->elem));
+        return cast_to(x, b, body_operand(x, b, e, arg(e, 0), pos, n), low_dtype(x, e->type->elem));
     case BI_MIN:
     case BI_MAX:
     case BI_SHL:
     case BI_SHR: {
-        int p = operand(x, b, arg(e, 0), pos, n), q = operand(x, b, arg(e, 1), pos, n);
+        int p = body_operand(x, b, e, arg(e, 0), pos, n), q = body_operand(x, b, e, arg(e, 1), pos, n);
         return comp_binary(c, b->comp, binary_builtin(e->builtin), p, q);
     }
     case BI_SELECT: {
-        int cond = operand(x, b, arg(e, 0), pos, n);
-        int p = operand(x, b, arg(e, 1), pos, n), q = operand(x, b, arg(e, 2), pos, n);
+        int cond = body_operand(x, b, e, arg(e, 0), pos, n);
+        int p = body_operand(x, b, e, arg(e, 1), pos, n), q = body_operand(x, b, e, arg(e, 2), pos, n);
         return comp_select(c, b->comp, cond, p, q);
     }
     case BI_IOTA: return cast_to(x, b, pos[0], low_dtype(x, e->type->elem));
-    case BI_FILL: return operand(x, b, arg(e, 1), pos, n);
-    case BI_BROADCAST_TO: return operand(x, b, arg(e, 0), pos, n);
+    case BI_FILL: return body_operand(x, b, e, arg(e, 1), pos, n);
+    case BI_BROADCAST_TO: return body_operand(x, b, e, arg(e, 0), pos, n);
     case BI_PERMUTE: return body_permute(x, b, e, pos, n);
     case BI_CONCAT: return body_concat(x, b, e, pos, n);
     case BI_RESHAPE:
@@ -236,6 +230,6 @@ int body_builtin(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
         return v ? body_read(x, b, v, pos, n) : comp_const_int(c, b->comp, DT_I64, 0);
     }
     default: return comp_unary(c, b->comp, unary_builtin(e->builtin),
-                               operand(x, b, arg(e, 0), pos, n));
+                               body_operand(x, b, e, arg(e, 0), pos, n));
     }
 }

@@ -113,6 +113,7 @@ Low match_arm(Fx *x, const Expr *e, const Expr **value);
 
 // body.c
 int body_node(Fx *x, Body *b, const Expr *e, const int *pos, int n);
+int body_operand(Fx *x, Body *b, const Expr *whole, const Expr *e, const int *pos, int n);
 int body_read(Fx *x, Body *b, Val v, const int *pos, int n);
 int cast_to(Fx *x, Body *b, int node, Dtype t);
 bool is_elementwise(const Expr *e);
