@@ -21,6 +21,7 @@ typedef struct {
     VEC(Open) open; // brackets open now
     int errors;    // syntax errors met
     int failed_at; // token at which the last one was, or -1
+    int separated; // list (its opener's token + 1, or 0) whose needless separators were reported
     bool cut;      // the tokens end before the file
     bool lone;     // parsing one expression: nothing to recover to
     bool done;     // the end was accepted, or nothing more can be

@@ -28,8 +28,8 @@
 %token LPAREN RPAREN LBRACKET RBRACKET LBRACE RBRACE COMMA SEMI COLON DOT EQ BANG QUESTION.
 // Made of others by the marks and the driver.
 %token GENERIC GENERIC_END TENSOR GRAD GRID WARPS STAGES STORE INFERENCE RETURN_VOID.
-// Announcements of the driver.
-%token SYNC NO_MODULE START_EXPR.
+// Announcements of the driver; ILLEGAL (a byte that begins no token) stands nowhere.
+%token SYNC NO_MODULE START_EXPR ILLEGAL.
 
 // Loosest first. A reduction's body takes all it can get.
 %nonassoc REDUCE.

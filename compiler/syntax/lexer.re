@@ -79,7 +79,7 @@ static void check_utf8(Lexer *lx) {
 }
 
 // A character that begins no token. Runs are reported once; malformed bytes were reported already.
-static void illegal(Lexer *lx) {
+static int illegal(Lexer *lx) {
     const Byte *p = lx->start;
     int n = sequence(p);
     lx->at = p + (n ? n : 1);
@@ -87,10 +87,10 @@ static void illegal(Lexer *lx) {
     bool repeated = lx->bad == p;
     lx->bad = lx->at;
     if (repeated || !n)
-        return;
+        return TK_ILLEGAL;
     if (*p < 32 || *p == 127) {
         complain(lx, E1001, p, lx->at, arena_printf(lx->s->arena, "illegal byte 0x%02X", *p));
-        return;
+        return TK_ILLEGAL;
     }
     const char *what = arena_printf(lx->s->arena, "illegal character `%.*s`", n, (const char *)p);
     Diag *d = complain(lx, E1001, p, lx->at, what);
@@ -98,6 +98,7 @@ static void illegal(Lexer *lx) {
         advise(lx, d, "a matrix product is `sum[k] a[i, k] * b[k, j]`");
     if (n > 1)
         advise(lx, d, "outside of strings and comments the source is ASCII");
+    return TK_ILLEGAL;
 }
 
 // ---- Comments and strings ----------------------------------------------------------------------
@@ -276,16 +277,15 @@ static int check_float(Lexer *lx) {
 // Why the digits and letters read are no number.
 static int wrong_number(Lexer *lx) {
     const Byte *p = lx->start;
-    bool digits = true, letters = false;
-    for (const Byte *q = p; q < lx->at; q++) {
+    bool digits = true, based = p[0] == '0' && (p[1] == 'x' || p[1] == 'b');
+    bool cut = (lx->at[-1] | 32) == 'e' || lx->at[-1] == '_';
+    for (const Byte *q = p; q < lx->at; q++)
         digits = digits && ((*q >= '0' && *q <= '9') || *q == '_');
-        letters = letters || (*q >= 'g' && *q <= 'z' && *q != 'x');
-    }
     if (digits && p[0] == '0' && p[1] != '_')
         return bad_number(lx, TK_INT, "an integer has no leading zero", "remove the zeros");
     if (digits)
         return bad_number(lx, TK_INT, "`_` stands between two digits only", "remove it");
-    if (letters)
+    if (!based && !cut)
         return bad_number(lx, TK_INT, "a number has no suffix",
                           "its place gives it a type; `cast<T>(x)` converts");
     return bad_number(lx, TK_INT, "malformed number",
@@ -315,7 +315,7 @@ again:
 
     "\x00" {
         if (lx->start == lx->end) { lx->at = lx->end; return 0; }
-        illegal(lx); goto again;
+        return illegal(lx);
     }
     [ \t\r]+ { goto again; }
     "\n"     { lx->flags |= TOKEN_FIRST; goto again; }
@@ -371,7 +371,7 @@ again:
     "/"  { return TK_SLASH; }        "%"  { return TK_PERCENT; }     "&"  { return TK_AND; }
     "|"  { return TK_OR; }           "^"  { return TK_XOR; }         "!"  { return TK_BANG; }
     "?"  { return TK_QUESTION; }
-    *    { illegal(lx); goto again; }
+    *    { return illegal(lx); }
     */
     // clang-format on
 }

@@ -134,7 +134,7 @@ static void run(Driver *d) {
 }
 
 static Driver driver(Session *s, int file) {
-    Driver d = {.failed_at = -1};
+    Driver d = {.failed_at = -1, .separated = -1};
     Module *m = NEW(s->arena, Module);
     m->file = file;
     const char *text = session_source(s, (Span){file, 0, 0})->text.ptr;

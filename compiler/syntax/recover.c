@@ -52,6 +52,8 @@ typedef struct {
 
 static void add_groups(Expected *e) {
     bool operators = e->can[TK_SLASH];
+    // Words of rare forms, which would only distract.
+    e->can[TK_GRAD] = e->can[TK_WARPS] = e->can[TK_STAGES] = e->can[TK_AS] = false;
     for (int g = 0; g < GROUPS; g++) {
         if (!e->can[groups[g].kinds[0]])
             continue;
@@ -72,8 +74,8 @@ static void add_groups(Expected *e) {
 static const char *expected_text(Driver *d) {
     Expected e = {0};
     for (int k = 1; k < KINDS; k++)
-        e.can[k] = token_text(k) && accepts(d, k);
-    bool end = accepts(d, 0);
+        e.can[k] = k != TK_ILLEGAL && token_text(k) && accepts(d, k);
+    bool end = accepts(d, 0) && !e.can[TK_FN];
     add_groups(&e);
     for (int k = 1; k < KINDS; k++) {
         if (e.can[k])
@@ -104,6 +106,8 @@ static void note_bracket(Driver *d, Diag *diag, Token t) {
                                      {TK_GENERIC, TK_GENERIC_END}};
     bool breaks = t.kind == 0 || t.kind == TK_RPAREN || t.kind == TK_RBRACKET ||
                   t.kind == TK_RBRACE || t.flags & TOKEN_FIRST || token_starts_statement(t.kind);
+    if (open_kind(d) == TK_LBRACE)
+        breaks = t.kind == 0 || token_starts_item(t.kind);
     for (int i = 0; breaks && i < 4; i++) {
         if (open_kind(d) != closers[i][0] || !accepts(d, closers[i][1]))
             continue;
@@ -153,6 +157,17 @@ static bool drop(Driver *d, Token t, DiagCode code, const char *message, const c
     return true;
 }
 
+// A separator that a list does not have: said once for each list.
+static bool drop_separator(Driver *d, Token t, const char *message, const char *help) {
+    int list = d->open.len ? vec_last(&d->open).token + 1 : 0;
+    if (d->separated == list) {
+        d->at++;
+        return true;
+    }
+    d->separated = list;
+    return drop(d, t, E1101, message, help);
+}
+
 // A keyword where a name must be: is it meant as one?
 static bool meant_as_name(Driver *d, Token t) {
     int next = token_at(d, d->at + 1).kind;
@@ -194,10 +209,12 @@ static bool mend_punctuation(Driver *d, Token t) {
     bool in_list = d->open.len == 0 || open_kind(d) == TK_LBRACE;
     switch (t.kind) {
     case TK_SEMI:
-        return in_list && drop(d, t, E1101, "a line does not end in `;`", "remove it");
+        return in_list && drop_separator(d, t, "a line does not end in `;`",
+                                         "remove it, and those that follow");
     case TK_COMMA:
-        return in_list && drop(d, t, E1101, "no comma stands here",
-                               "remove it: fields, members, statements and arms are not separated");
+        return in_list && drop_separator(d, t, "no comma stands here",
+                                         "remove it: statements, members, fields and arms are not "
+                                         "separated");
     case TK_EQ:
         return accepts(d, TK_EQEQ) &&
                replace(d, t, TK_EQEQ, "`=` where a comparison is meant", "write `==`");
@@ -241,6 +258,16 @@ static bool is_first(Token t) {
     return t.flags & TOKEN_FIRST;
 }
 
+// An operand that stands first on its line, after one that ended the line before.
+static bool begins_anew(const Driver *d, int i) {
+    int kind = token_at(d, i).kind, before = i > 0 ? token_at(d, i - 1).kind : 0;
+    bool operand = kind == TK_NAME || kind == TK_IF || kind == TK_MATCH || kind == TK_SELF;
+    bool ended = before == TK_NAME || before == TK_INT || before == TK_FLOAT ||
+                 before == TK_STRING || before == TK_RPAREN || before == TK_RBRACKET ||
+                 before == TK_RBRACE || before == TK_TRUE || before == TK_FALSE || before == TK_NONE;
+    return operand && ended;
+}
+
 // Does the token at i surely begin an entry of the list, or end it?
 static bool resumes(const Driver *d, const Recovery *r, int i) {
     Token t = token_at(d, i);
@@ -257,7 +284,7 @@ static bool resumes(const Driver *d, const Recovery *r, int i) {
     if (r->statements) {
         bool store = named && next == TK_LPAREN && is_store(d->p.text, t);
         return token_starts_statement(t.kind) || (t.kind == TK_FOR && is_first(t)) ||
-               (named && next == TK_EQ) || store;
+               (named && next == TK_EQ) || store || (is_first(t) && begins_anew(d, i));
     }
     return r->named && named && (next == TK_EQ || next == TK_COLON);
 }
@@ -293,14 +320,15 @@ static void unwind(Driver *d) {
     int at = resume_at(d, &r, d->at);
     if (at == d->at && d->failed_at == at && token_at(d, at).kind)
         at = resume_at(d, &r, at + 1);
+    bool skipped = at > d->at; // then a missing `}` is an error of its own
     d->failed_at = d->at;
     grammar_unwind(d->lemon, token_at(d, d->at));
     d->open.len -= r.brackets;
     d->at = at;
     Token t = token_at(d, at);
-    if (t.kind == 0 || (token_starts_item(t.kind) && r.statements))
+    if (!skipped && (t.kind == 0 || (token_starts_item(t.kind) && r.statements)))
         close_braces(d, t.kind);
-    if (t.kind == 0)
+    if (t.kind == 0 && !skipped)
         d->done = !accepts(d, 0);
 }
 

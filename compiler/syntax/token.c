@@ -100,6 +100,7 @@ static const struct {
     [TK_STAGES] = {"STAGES", "`stages`"},
     [TK_STORE] = {"STORE", "`store`"},
     [TK_INFERENCE] = {"INFERENCE", "`inference`"},
+    [TK_ILLEGAL] = {"ILLEGAL", "an illegal character"},
 };
 
 const char *token_name(int kind) {
