@@ -21,8 +21,8 @@ LDLIBS = -lcjson -lpcre2-8 -lutf8proc -lpthread -lm
 SOURCES = $(sort $(wildcard compiler/*/*.c codegen/*.c runtime/*.c))
 LEXERS = $(notdir $(wildcard compiler/*/*.re))
 GENERATED = $(GEN)/grammar.c $(patsubst %.re,$(GEN)/%.c,$(LEXERS)) $(GEN)/embedded.c
-EMBEDDED = $(sort $(wildcard stdlib/*/*.serin stdlib/*/*/*.serin stdlib/*/*.bind) \
-	$(wildcard runtime/*.h runtime/*.c))
+EMBEDDED = $(sort $(wildcard stdlib/*.serin stdlib/*/*.serin stdlib/*/*/*.serin stdlib/*/*.bind) \
+	$(wildcard runtime/*.h runtime/*.c runtime/program/*.c))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/obj/%.o) $(GENERATED:$(GEN)/%.c=$(BUILD)/obj/gen/%.o)
 LIBRARY = $(filter-out $(BUILD)/obj/compiler/cli/main.o,$(OBJECTS))
 UNITS = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/*_test.c)))

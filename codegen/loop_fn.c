@@ -1,0 +1,493 @@
+// Functions: parameters, calls, loops and members. Comprehensions are in loop_comp.c.
+#include "codegen/loop_build.h"
+#include <stdio.h>
+#include <string.h>
+
+static void build_region(FnBuild *b, const Region *r);
+
+// A statement of the value being built.
+Stmt *emit(FnBuild *b, StmtOp op) {
+    return loop_stmt(b->arena, b->list, op);
+}
+
+static bool is_simple(const Stmt *s) {
+    return s->op != S_FOR;
+}
+
+// What stands before the statements of a value: a blank line before loops and new source lines.
+static void begin(FnBuild *b, const Value *v, bool loops) {
+    const char *comment = v->comment;
+    if (comment && b->comment && strcmp(comment, b->comment) == 0)
+        comment = NULL;
+    if (b->list->len && (loops || comment || !is_simple(vec_last(b->list))))
+        emit(b, S_BLANK);
+    if (!comment)
+        return;
+    b->comment = comment;
+    emit(b, S_COMMENT)->comment = comment;
+}
+
+static Storage *storage_of(FnBuild *b, Val v, int item) {
+    return &b->storages.data[b->places[v].storages[item]];
+}
+
+const Expr *argument(FnBuild *b, Val v) {
+    const Place *p = &b->places[v];
+    const CoreType *t = core_value(b->fn, v)->type;
+    const Expr *x = p->expr;
+    if (!x && t->kind == CORE_TENSOR && p->storages)
+        x = b->storages.data[p->storages[0]].expr;
+    if (x)
+        return x;
+    loop_fail(b->module, "%s: a value is used before it is made", b->fn->label);
+    return x_int(b->arena, DT_I64, 0);
+}
+
+// "std.nn.linear::RmsNorm.forward" -> "rms_norm_forward".
+const char *fn_noun(LoopModule *m, const CoreFn *f) {
+    const char *colon = strrchr(f->name, ':');
+    StrBuf b = strbuf_new(m->core->session->arena);
+    for (const char *p = colon ? colon + 1 : f->name; *p; p++) {
+        bool upper = *p >= 'A' && *p <= 'Z';
+        bool inside = b.len && ((b.data[b.len - 1] >= 'a' && b.data[b.len - 1] <= 'z'));
+        if (upper && inside)
+            strbuf_char(&b, '_');
+        strbuf_char(&b, upper ? (char)(*p | 32) : *p);
+    }
+    return b.data;
+}
+
+// What to call the result of a call: after the member whose method it is, or the function.
+static const char *call_noun(const FnBuild *b, const Value *v) {
+    const char *name = fn_noun(b->module, v->callee);
+    if (v->callee->self && v->args.len) {
+        const Value *self = core_value(b->fn, v->args.data[0]);
+        if (self->op == OP_MEMBER)
+            name = self->member;
+    }
+    return arena_printf(b->arena, "%s_out", name);
+}
+
+static const char *value_noun(const FnBuild *b, const Value *v) {
+    static const char *const nouns[] = {"", "sum", "product", "peak", "least", "any", "all"};
+    if (v->name)
+        return v->name;
+    if (v->op == OP_CALL)
+        return call_noun(b, v);
+    if (v->op != OP_COMP)
+        return "value";
+    if (v->comp->reduction != RED_NONE)
+        return nouns[v->comp->reduction];
+    return node_noun(v->comp->nodes.data[v->comp->root].op);
+}
+
+// The memory, or the new variable, for item `item` of a value.
+static const Expr *take_item(FnBuild *b, Val v, int item) {
+    const Value *value = core_value(b->fn, v);
+    Storage *s = storage_of(b, v, item);
+    const char *noun = s->hint ? s->hint : value_noun(b, value);
+    if (s->type->rank > 0)
+        return plan_take(b, b->places[v].storages[item], noun, shape_text(b->module, s->type));
+    s->expr = x_name(b->arena, names_pick(b->names, noun), loop_scalar(s->type->dtype));
+    return s->expr;
+}
+
+// ---- Comprehensions ----------------------------------------------------------------------------
+
+static void build_view(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    const Expr *base = argument(b, value->args.data[0]);
+    if (!b->places[v].needed)
+        return; // a result: its memory is the argument's
+    begin(b, value, false);
+    Stmt *s = emit(b, S_LET);
+    s->type = loop_pointer(value->type->dtype, true);
+    s->name = names_pick(b->names, value->name ? value->name : "view");
+    s->value = base;
+    s->comment = arena_printf(b->arena, "%s", shape_text(b->module, value->type));
+    b->places[v].expr = x_name(b->arena, s->name, s->type);
+}
+
+static void build_computed(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    begin(b, value, value->type->rank > 0 || value->comp->red > 0);
+    build_comp(b, v, take_item(b, v, 0));
+}
+
+// ---- Calls -------------------------------------------------------------------------------------
+
+int find_loop_fn(const LoopModule *m, const CoreFn *fn) {
+    for (int i = 0; i < m->fns.len; i++) {
+        if (m->fns.data[i]->source == fn)
+            return i;
+    }
+    return -1;
+}
+
+static void note_callee(FnBuild *b, int number) {
+    for (int i = 0; i < b->out->callees.len; i++) {
+        if (b->out->callees.data[i] == number)
+            return;
+    }
+    vec_push(b->arena, &b->out->callees, number);
+}
+
+typedef VEC(const Expr *) Args;
+
+static void add_context(FnBuild *b, const LoopFn *callee, Args *args) {
+    if (callee->uses_work) {
+        b->out->uses_work = true;
+        vec_push(b->arena, args, x_name(b->arena, "work", (LoopType){0}));
+    }
+    for (int i = 0; i < callee->symbols.len; i++)
+        vec_push(b->arena, args, dim_expr(b, callee->symbols.data[i]));
+}
+
+// A result through a pointer: tensors are pointers, a scalar's address is passed.
+static const Expr *result_argument(FnBuild *b, Val v, int item) {
+    Storage *s = storage_of(b, v, item);
+    const Expr *x = take_item(b, v, item);
+    if (s->type->rank > 0)
+        return x;
+    Stmt *let = emit(b, S_LET);
+    let->type = loop_scalar(s->type->dtype);
+    let->name = x->name;
+    return x_unary(b->arena, X_ADDRESS, loop_pointer(s->type->dtype, false), x);
+}
+
+static void build_call(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    int number = find_loop_fn(b->module, value->callee);
+    if (number < 0) {
+        loop_fail(b->module, "%s calls %s, which follows it", b->fn->label, value->callee->label);
+        return;
+    }
+    const LoopFn *callee = b->module->fns.data[number];
+    Args args = {0};
+    note_callee(b, number);
+    begin(b, value, false);
+    add_context(b, callee, &args);
+    int items = value->type->kind == CORE_TUPLE ? value->type->item_count : 1;
+    for (int i = 0; i < items && !callee->returns; i++)
+        vec_push(b->arena, &args, result_argument(b, v, i));
+    for (int i = 0; i < value->args.len; i++) {
+        if (callee->param_used[i])
+            vec_push(b->arena, &args, argument(b, value->args.data[i]));
+    }
+    const Expr *call = x_call(b->module, callee->name, callee->result, args.len, args.data);
+    Stmt *s = emit(b, callee->returns ? S_LET : S_DO);
+    s->value = call;
+    if (!callee->returns)
+        return;
+    s->type = callee->result;
+    s->name = take_item(b, v, 0)->name;
+}
+
+// ---- Blocks ------------------------------------------------------------------------------------
+
+static void build_member(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    Val owner = value->args.data[0];
+    const CoreBlock *block = core_value(b->fn, owner)->type->block;
+    const LoopBlock *out = loop_block(b->module, block);
+    const CoreType *t = value->type;
+    int m = 0;
+    while (out && m < block->members.len && block->members.data[m].name != value->member)
+        m++;
+    if (!out || m == block->members.len || !out->members[m]) {
+        loop_fail(b->module, "%s: %s has no weight %s", b->fn->label, block->label, value->member);
+        return;
+    }
+    LoopType type = t->kind == CORE_TENSOR ? loop_pointer(t->dtype, true)
+                                           : (LoopType){.block = t->block, .constant = true};
+    const Expr *x = x_field(b->arena, argument(b, owner), out->members[m], type);
+    if (t->kind == CORE_BLOCK)
+        x = x_unary(b->arena, X_ADDRESS, type, x);
+    if (t->kind == CORE_TENSOR && t->rank == 0)
+        x = loaded(b->module, t->dtype, x_index(b->arena, x, x_int(b->arena, DT_I64, 0)));
+    b->places[v].expr = x;
+}
+
+static void build_pick(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    const Expr *base = argument(b, value->args.data[0]);
+    LoopType type = {.block = value->type->block, .constant = true};
+    const Expr *x = x_index(b->arena, base, argument(b, value->args.data[1]));
+    begin(b, value, false);
+    Stmt *s = emit(b, S_LET);
+    s->type = type;
+    s->name = names_pick(b->names, value->name ? value->name : "layer");
+    s->value = x_unary(b->arena, X_ADDRESS, type, x);
+    b->places[v].expr = x_name(b->arena, s->name, type);
+}
+
+// ---- Loops -------------------------------------------------------------------------------------
+
+// to = from: elements, or one scalar.
+static void copy(FnBuild *b, const CoreType *t, const Expr *to, const Expr *from) {
+    Arena *a = b->arena;
+    if (t->rank == 0) {
+        Stmt *s = emit(b, S_SET);
+        s->target = to;
+        s->value = from;
+        return;
+    }
+    DimTable *dims = b->core->dims;
+    const Dim *size = dim_const(dims, dtype_size(t->dtype));
+    const Expr *bytes = dim_expr(b, dim_mul(dims, elements(b->module, t), size));
+    const Expr *args[] = {to, from, bytes};
+    emit(b, S_DO)->value = x_call(b->module, "memcpy", loop_pointer(t->dtype, false), 3, args);
+    (void)a;
+}
+
+static bool used_again(const Value *loop, int before) {
+    for (int i = 0; i < loop->args.len; i++) {
+        if (i != before && loop->args.data[i] == loop->args.data[before])
+            return true;
+    }
+    return false;
+}
+
+// Gives carried value `i` its memory, holding its first value.
+static void start_carried(FnBuild *b, Val v, int i) {
+    const Value *value = core_value(b->fn, v);
+    Val init = value->args.data[i];
+    const Place *from = &b->places[init];
+    const CoreType *t = core_value(b->fn, init)->type;
+    int to = b->places[v].storages[i];
+    const Storage *s = t->rank ? &b->storages.data[from->storages[0]] : NULL;
+    if (s && s->last == b->places[v].position && !used_again(value, i) &&
+        plan_steal(b, from->storages[0], to))
+        return;
+    const Expr *x = take_item(b, v, i);
+    if (t->rank > 0) {
+        copy(b, t, x, argument(b, init));
+        return;
+    }
+    Stmt *let = emit(b, S_LET);
+    let->type = loop_scalar(t->dtype);
+    let->name = x->name;
+    let->value = argument(b, init);
+}
+
+// A yield that lives in the memory of another carried value is copied aside first.
+static const Expr *yielded(FnBuild *b, Val loop, int i, Val y) {
+    const Place *p = &b->places[loop];
+    const CoreType *t = core_value(b->fn, y)->type;
+    const Expr *x = argument(b, y);
+    for (int j = 0; j < core_value(b->fn, loop)->loop->carried.len; j++) {
+        if (j == i || !b->places[y].storages || b->places[y].storages[0] != p->storages[j])
+            continue;
+        if (t->rank > 0) {
+            vec_push(b->arena, &b->storages, ((Storage){.type = t, .slot = -1, .last = p->end}));
+            const char *shape = shape_text(b->module, t);
+            const Expr *aside = plan_take(b, b->storages.len - 1, "next", shape);
+            copy(b, t, aside, x);
+            return aside;
+        }
+        Stmt *let = emit(b, S_LET);
+        let->type = loop_scalar(t->dtype);
+        let->name = names_pick(b->names, "next");
+        let->value = x;
+        return x_name(b->arena, let->name, let->type);
+    }
+    return x;
+}
+
+// The values of the next turn.
+static void end_turn(FnBuild *b, Val v) {
+    const Loop *loop = core_value(b->fn, v)->loop;
+    int n = loop->carried.len;
+    const Expr **next = NEW_N(b->arena, const Expr *, n ? n : 1);
+    for (int i = 0; i < n; i++)
+        next[i] = yielded(b, v, i, loop->region.yields.data[i]);
+    for (int i = 0; i < n; i++) {
+        Val y = loop->region.yields.data[i];
+        const Place *p = &b->places[y];
+        int to = b->places[v].storages[i];
+        if (p->storages && p->storages[0] == to)
+            continue;
+        copy(b, core_value(b->fn, y)->type, b->storages.data[to].expr, next[i]);
+    }
+}
+
+static void build_loop(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    const Loop *loop = value->loop;
+    begin(b, value, true);
+    for (int i = 0; i < loop->carried.len; i++)
+        start_carried(b, v, i);
+    const Value *index = core_value(b->fn, loop->index);
+    int mark = names_mark(b->names);
+    LoopType i64 = loop_scalar(DT_I64);
+    const Expr *i = x_name(b->arena, names_pick(b->names, index->name ? index->name : "i"), i64);
+    storage_of(b, loop->index, 0)->expr = i;
+    Stmts body = {0}, *outer = b->list;
+    b->list = &body;
+    b->depth++;
+    build_region(b, &loop->region);
+    end_turn(b, v);
+    b->depth--;
+    close_loop(b, outer, i, loop_dim(b->module, loop->count));
+    plan_release(b, b->places[v].end);
+    (void)mark; // the body's names stay taken: the arena's pointers are declared before the loop
+}
+
+static void build_value(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    switch (value->op) {
+    case OP_COMP:
+        if (is_view(b, v))
+            build_view(b, v);
+        else
+            build_computed(b, v);
+        break;
+    case OP_CALL:
+        build_call(b, v);
+        break;
+    case OP_LOOP:
+        build_loop(b, v);
+        break;
+    case OP_MEMBER:
+        build_member(b, v);
+        break;
+    case OP_PICK:
+        build_pick(b, v);
+        break;
+    default: // OP_RESULT has its tuple's memory
+        break;
+    }
+}
+
+static void build_region(FnBuild *b, const Region *r) {
+    for (int i = 0; i < r->body.len && !b->module->error; i++) {
+        Val v = r->body.data[i];
+        if (!b->places[v].used)
+            continue;
+        build_value(b, v);
+        if (core_value(b->fn, v)->op != OP_LOOP)
+            plan_release(b, b->places[v].position);
+    }
+}
+
+// ---- Functions ---------------------------------------------------------------------------------
+
+static void add_param(FnBuild *b, const char *name, LoopType type, const char *comment) {
+    vec_push(b->arena, &b->out->params, ((LoopParam){name, type, comment}));
+}
+
+static void declare_results(FnBuild *b) {
+    const Region *r = &b->fn->region;
+    LoopFn *f = b->out;
+    const CoreType *first = r->yields.len ? core_value(b->fn, r->yields.data[0])->type : NULL;
+    f->returns = r->yields.len == 1 && first->rank == 0;
+    if (f->returns)
+        f->result = loop_scalar(first->dtype);
+    for (int i = 0; i < r->yields.len && !f->returns; i++) {
+        const Value *y = core_value(b->fn, r->yields.data[i]);
+        Storage *s = storage_of(b, r->yields.data[i], 0);
+        const char *wanted = y->op == OP_PARAM || !y->name ? "out" : y->name;
+        const char *name = names_pick(b->names, wanted);
+        LoopType type = loop_pointer(y->type->dtype, false);
+        add_param(b, name, type, y->type->rank ? shape_text(b->module, y->type) : NULL);
+        if (s->out && !s->expr)
+            s->expr = x_name(b->arena, name, type);
+    }
+}
+
+static void declare_params(FnBuild *b) {
+    const CoreFn *fn = b->fn;
+    b->out->param_used = NEW_N(b->arena, bool, fn->params.len + 1);
+    for (int i = 0; i < fn->params.len; i++) {
+        Val v = fn->params.data[i];
+        const Value *p = core_value(fn, v);
+        const CoreType *t = p->type;
+        if (!b->places[v].used)
+            continue;
+        b->out->param_used[i] = true;
+        bool self = fn->self && i == 0;
+        const char *name = names_pick(b->names, self ? "self" : p->name ? p->name : "x");
+        LoopType type = t->kind != CORE_TENSOR ? (LoopType){.block = t->block, .constant = true}
+                        : t->rank              ? loop_pointer(t->dtype, true)
+                                               : loop_scalar(t->dtype);
+        bool shaped = t->kind == CORE_TENSOR && t->rank > 0;
+        add_param(b, name, type, shaped ? shape_text(b->module, t) : NULL);
+        b->places[v].expr = x_name(b->arena, name, type);
+    }
+}
+
+// Results that are not made in the caller's memory are copied there.
+static void deliver_results(FnBuild *b) {
+    const Region *r = &b->fn->region;
+    for (int i = 0; i < r->yields.len && !b->module->error; i++) {
+        Val y = r->yields.data[i];
+        const CoreType *t = core_value(b->fn, y)->type;
+        const Expr *x = argument(b, y);
+        if (b->out->returns) {
+            if (b->list->len && !is_simple(vec_last(b->list)))
+                emit(b, S_BLANK);
+            emit(b, S_RETURN)->value = x;
+            return;
+        }
+        const LoopParam *p = &b->out->params.data[i];
+        const Storage *s = storage_of(b, y, 0);
+        const Expr *to = x_name(b->arena, p->name, p->type);
+        if (t->rank == 0) {
+            Stmt *set = emit(b, S_SET);
+            set->target = x_index(b->arena, to, x_int(b->arena, DT_I64, 0));
+            set->value = stored(b->module, t->dtype, x);
+        } else if (!s->expr || s->expr->name != p->name) {
+            copy(b, t, to, x);
+        }
+    }
+}
+
+static void sort_symbols(LoopModule *m, LoopFn *f) {
+    int kept = 0;
+    const Dim **all = f->symbols.data;
+    for (int i = 0; i < m->symbols.len; i++) {
+        for (int j = kept; j < f->symbols.len; j++) {
+            if (all[j] != m->symbols.data[i].dim)
+                continue;
+            const Dim *d = all[j];
+            all[j] = all[kept];
+            all[kept++] = d;
+        }
+    }
+}
+
+LoopFn *build_fn(LoopModule *m, const CoreFn *fn) {
+    Arena *a = m->core->session->arena;
+    FnBuild *b = NEW(a, FnBuild);
+    LoopFn *f = NEW(a, LoopFn);
+    *b = (FnBuild){.module = m, .arena = a, .core = m->core, .fn = fn, .out = f};
+    f->source = fn;
+    f->name = names_pick(m->names, fn_noun(m, fn));
+    f->names = b->names = names_new(m->core->session, m->names);
+    b->places = NEW_N(a, Place, fn->values.len + 1);
+    b->top = b->list = &f->body;
+    plan_fn(b);
+    declare_params(b);
+    declare_results(b);
+    // results stand first
+    int results = f->returns ? 0 : fn->region.yields.len;
+    int params = f->params.len - results;
+    LoopParam *moved = NEW_N(a, LoopParam, f->params.len + 1);
+    memcpy(moved, f->params.data + params, (size_t)results * sizeof *moved);
+    memcpy(moved + results, f->params.data, (size_t)params * sizeof *moved);
+    f->params.data = moved;
+    f->params.cap = f->params.len;
+    build_region(b, &fn->region);
+    deliver_results(b);
+    for (int i = 0; i < b->slots.len; i++) {
+        const Expr *bytes = dim_expr(b, b->slots.data[i].bytes);
+        b->slots.data[i].stmt->value = bytes;
+        vec_push(a, &f->buffers, bytes);
+        f->uses_work = true;
+    }
+    f->takes = b->slots.len > 0;
+    for (int i = 0; i < f->callees.len; i++)
+        f->takes |= m->fns.data[f->callees.data[i]]->takes;
+    sort_symbols(m, f);
+    return f;
+}
