@@ -49,48 +49,50 @@ static void write_constants(const Export *x, Writer *w) {
     write_blank(w);
 }
 
+static const char *const model_h_head[] = {
+    "// A model: its weights, and sessions that compute with them.",
+    "//",
+    "// An open file serves any number of sessions; a session is used by one thread at a time.",
+    "// Nothing here is global: several models can be open in one program.",
+    "#ifndef MODEL_H",
+    "#define MODEL_H",
+    "",
+    "#include <stdbool.h>",
+    "#include <stddef.h>",
+    "#include <stdint.h>",
+    "",
+    NULL,
+};
+
+static const char *const model_h_tail[] = {
+    "// Maps packed weights. NULL on failure, with a sentence in error[size].",
+    "ModelFile *model_open(const char *path, char *error, size_t size);",
+    "",
+    "// Closes the file, after its sessions. NULL is allowed.",
+    "void model_close(ModelFile *file);",
+    "",
+    "// Memory and threads (0: one for each processor) to compute with. NULL: there is no "
+    "memory.",
+    "Session *session_new(const ModelFile *file, int threads);",
+    "",
+    "// Frees the session. NULL is allowed.",
+    "void session_free(Session *session);",
+    "",
+    "// The token after tokens[0 .. count): the likeliest one where the temperature is 0, else "
+    "one",
+    "// drawn with the key. -1 if the count is not 1 .. MODEL_CONTEXT (or not MODEL_WINDOW) or "
+    "if a",
+    "// token is outside the vocabulary.",
+    "int32_t session_next(Session *session, const int64_t key[2], const int32_t *tokens, "
+    "int64_t count,",
+    "                     float temperature);",
+    "",
+    "#endif",
+    NULL,
+};
+
 void write_model_h(const Export *x, Writer *w) {
-    static const char *const head[] = {
-        "// A model: its weights, and sessions that compute with them.",
-        "//",
-        "// An open file serves any number of sessions; a session is used by one thread at a time.",
-        "// Nothing here is global: several models can be open in one program.",
-        "#ifndef MODEL_H",
-        "#define MODEL_H",
-        "",
-        "#include <stdbool.h>",
-        "#include <stddef.h>",
-        "#include <stdint.h>",
-        "",
-        NULL,
-    };
-    static const char *const tail[] = {
-        "// Maps packed weights. NULL on failure, with a sentence in error[size].",
-        "ModelFile *model_open(const char *path, char *error, size_t size);",
-        "",
-        "// Closes the file, after its sessions. NULL is allowed.",
-        "void model_close(ModelFile *file);",
-        "",
-        "// Memory and threads (0: one for each processor) to compute with. NULL: there is no "
-        "memory.",
-        "Session *session_new(const ModelFile *file, int threads);",
-        "",
-        "// Frees the session. NULL is allowed.",
-        "void session_free(Session *session);",
-        "",
-        "// The token after tokens[0 .. count): the likeliest one where the temperature is 0, else "
-        "one",
-        "// drawn with the key. -1 if the count is not 1 .. MODEL_CONTEXT (or not MODEL_WINDOW) or "
-        "if a",
-        "// token is outside the vocabulary.",
-        "int32_t session_next(Session *session, const int64_t key[2], const int32_t *tokens, "
-        "int64_t count,",
-        "                     float temperature);",
-        "",
-        "#endif",
-        NULL,
-    };
-    lines(w, head);
+    lines(w, model_h_head);
     write_constants(x, w);
     write_line(w, 0, NULL,
                "// Weights, row-major, by the names of the source; shapes stand behind.");
@@ -101,7 +103,7 @@ void write_model_h(const Export *x, Writer *w) {
     write_line(w, 0, NULL, "// The weights of an open file.");
     write_line(w, 0, NULL, "const %s *model_weights(const ModelFile *file);", root_type(x));
     write_blank(w);
-    lines(w, tail);
+    lines(w, model_h_tail);
 }
 
 // ---- Loading -----------------------------------------------------------------------------------
@@ -201,40 +203,41 @@ static void mark_blocks(const LoopModule *m, const CoreBlock *block, bool *used)
     }
 }
 
+static const char *const loader[] = {
+    "// ---- Weights",
+    "",
+    "// Hands out the tensors of the file in the one order that writer and reader agree on.",
+    "typedef struct {",
+    "    const RtPack *pack;",
+    "    uint32_t next;     // number of the next tensor",
+    "    const char *wrong; // name of the first one that is not as it must be, or NULL",
+    "} Loader;",
+    "",
+    "static const void *load_tensor(Loader *l, uint32_t format, uint64_t bytes, uint32_t rank,",
+    "                               const uint64_t *dims) {",
+    "    if (l->next >= l->pack->count)",
+    "        l->wrong = l->wrong ? l->wrong : \"(a missing one)\";",
+    "    if (l->wrong)",
+    "        return NULL;",
+    "    RtPackTensor t = rt_pack_tensor(l->pack, l->next++);",
+    "    bool same = t.format == format && t.rank == rank && t.bytes == bytes;",
+    "    for (uint32_t i = 0; i < rank && same; i++) {",
+    "        same = t.dims[i] == dims[i];",
+    "    }",
+    "    l->wrong = same ? NULL : t.name;",
+    "    return t.data;",
+    "}",
+    "",
+    NULL,
+};
+
 static void write_loading(const Export *x, Writer *w) {
-    static const char *const head[] = {
-        "// ---- Weights",
-        "",
-        "// Hands out the tensors of the file in the one order that writer and reader agree on.",
-        "typedef struct {",
-        "    const RtPack *pack;",
-        "    uint32_t next;     // number of the next tensor",
-        "    const char *wrong; // name of the first one that is not as it must be, or NULL",
-        "} Loader;",
-        "",
-        "static const void *load_tensor(Loader *l, uint32_t format, uint64_t bytes, uint32_t rank,",
-        "                               const uint64_t *dims) {",
-        "    if (l->next >= l->pack->count)",
-        "        l->wrong = l->wrong ? l->wrong : \"(a missing one)\";",
-        "    if (l->wrong)",
-        "        return NULL;",
-        "    RtPackTensor t = rt_pack_tensor(l->pack, l->next++);",
-        "    bool same = t.format == format && t.rank == rank && t.bytes == bytes;",
-        "    for (uint32_t i = 0; i < rank && same; i++) {",
-        "        same = t.dims[i] == dims[i];",
-        "    }",
-        "    l->wrong = same ? NULL : t.name;",
-        "    return t.data;",
-        "}",
-        "",
-        NULL,
-    };
     LoopModule *m = x->m;
     int n = m->blocks.len;
     const char **loaders = NEW_N(arena_of(x), const char *, n);
     bool *used = NEW_N(arena_of(x), bool, n);
     mark_blocks(m, x->o->entry->self, used);
-    lines(w, head);
+    lines(w, loader);
     for (int i = 0; i < n; i++) {
         if (!used[i])
             continue;
@@ -254,102 +257,105 @@ static void write_loading(const Export *x, Writer *w) {
                loaders[loop_block(m, x->o->entry->self) - m->blocks.data]);
 }
 
+static const char *const open_functions[] = {
+    "    if (!l.wrong && l.next == file->pack.count)",
+    "        return true;",
+    "    snprintf(error, size, \"the weights are not of this model: see tensor %s\",",
+    "             l.wrong ? l.wrong : \"behind the last one\");",
+    "    return false;",
+    "}",
+    "",
+    "ModelFile *model_open(const char *path, char *error, size_t size) {",
+    "    ModelFile *file = calloc(1, sizeof *file);",
+    "    if (file == NULL) {",
+    "        snprintf(error, size, \"there is no memory\");",
+    "        return NULL;",
+    "    }",
+    "    if (!rt_pack_open(&file->pack, path, error, size)) {",
+    "        free(file);",
+    "        return NULL;",
+    "    }",
+    "    if (!load_file(file, error, size)) {",
+    "        model_close(file);",
+    "        return NULL;",
+    "    }",
+    "    return file;",
+    "}",
+    "",
+    "void model_close(ModelFile *file) {",
+    "    if (file == NULL)",
+    "        return;",
+    "    rt_pack_close(&file->pack);",
+    "    free(file);",
+    "}",
+    "",
+    NULL,
+};
+
 static void write_open(Writer *w) {
-    static const char *const text[] = {
-        "    if (!l.wrong && l.next == file->pack.count)",
-        "        return true;",
-        "    snprintf(error, size, \"the weights are not of this model: see tensor %s\",",
-        "             l.wrong ? l.wrong : \"behind the last one\");",
-        "    return false;",
-        "}",
-        "",
-        "ModelFile *model_open(const char *path, char *error, size_t size) {",
-        "    ModelFile *file = calloc(1, sizeof *file);",
-        "    if (file == NULL) {",
-        "        snprintf(error, size, \"there is no memory\");",
-        "        return NULL;",
-        "    }",
-        "    if (!rt_pack_open(&file->pack, path, error, size)) {",
-        "        free(file);",
-        "        return NULL;",
-        "    }",
-        "    if (!load_file(file, error, size)) {",
-        "        model_close(file);",
-        "        return NULL;",
-        "    }",
-        "    return file;",
-        "}",
-        "",
-        "void model_close(ModelFile *file) {",
-        "    if (file == NULL)",
-        "        return;",
-        "    rt_pack_close(&file->pack);",
-        "    free(file);",
-        "}",
-        "",
-        NULL,
-    };
-    lines(w, text);
+    lines(w, open_functions);
 }
 
 // ---- Sessions ----------------------------------------------------------------------------------
 
+static const char *const session_head[] = {
+    "// ---- Sessions",
+    "",
+    "struct Session {",
+    "    const ModelFile *file;",
+    "    RtPool *pool;         // threads",
+    "    unsigned char *arena; // memory for the temporaries of one token",
+    "    size_t bytes;         // of the arena",
+    "};",
+    "",
+    "Session *session_new(const ModelFile *file, int threads) {",
+    "    Session *session = calloc(1, sizeof *session);",
+    "    if (session == NULL)",
+    "        return NULL;",
+    "    session->file = file;",
+    NULL,
+};
+
+static const char *const session_tail[] = {
+    "    session->arena = aligned_alloc(64, session->bytes);",
+    "    session->pool = rt_pool_new(threads);",
+    "    if (session->arena == NULL || session->pool == NULL) {",
+    "        session_free(session);",
+    "        return NULL;",
+    "    }",
+    "    return session;",
+    "}",
+    "",
+    "void session_free(Session *session) {",
+    "    if (session == NULL)",
+    "        return;",
+    "    rt_pool_free(session->pool);",
+    "    free(session->arena);",
+    "    free(session);",
+    "}",
+    "",
+    "static bool is_valid(const int32_t *tokens, int64_t count) {",
+    "    if (MODEL_WINDOW ? count != MODEL_WINDOW : count < 1 || count > MODEL_CONTEXT)",
+    "        return false;",
+    "    for (int64_t i = 0; i < count; i++) {",
+    "        if (tokens[i] < 0 || tokens[i] >= MODEL_VOCAB)",
+    "            return false;",
+    "    }",
+    "    return true;",
+    "}",
+    "",
+    NULL,
+};
+
 static void write_sessions(const Export *x, Writer *w) {
-    static const char *const text[] = {
-        "// ---- Sessions",
-        "",
-        "struct Session {",
-        "    const ModelFile *file;",
-        "    RtPool *pool;         // threads",
-        "    unsigned char *arena; // memory for the temporaries of one token",
-        "    size_t bytes;         // of the arena",
-        "};",
-        "",
-        "Session *session_new(const ModelFile *file, int threads) {",
-        "    Session *session = calloc(1, sizeof *session);",
-        "    if (session == NULL)",
-        "        return NULL;",
-        "    session->file = file;",
-        NULL,
-    };
-    static const char *const rest[] = {
-        "    session->arena = aligned_alloc(64, session->bytes);",
-        "    session->pool = rt_pool_new(threads);",
-        "    if (session->arena == NULL || session->pool == NULL) {",
-        "        session_free(session);",
-        "        return NULL;",
-        "    }",
-        "    return session;",
-        "}",
-        "",
-        "void session_free(Session *session) {",
-        "    if (session == NULL)",
-        "        return;",
-        "    rt_pool_free(session->pool);",
-        "    free(session->arena);",
-        "    free(session);",
-        "}",
-        "",
-        "static bool is_valid(const int32_t *tokens, int64_t count) {",
-        "    if (MODEL_WINDOW ? count != MODEL_WINDOW : count < 1 || count > MODEL_CONTEXT)",
-        "        return false;",
-        "    for (int64_t i = 0; i < count; i++) {",
-        "        if (tokens[i] < 0 || tokens[i] >= MODEL_VOCAB)",
-        "            return false;",
-        "    }",
-        "    return true;",
-        "}",
-        "",
-        NULL,
-    };
     bool sized = x->m->symbols.len > 0;
     write_line(w, 0, NULL, "const %s *model_weights(const ModelFile *file) {", root_type(x));
     write_line(w, 1, NULL, "return &file->weights;");
     write_line(w, 0, NULL, "}");
     write_blank(w);
-    lines(w, text);
+    lines(w, session_head);
     write_line(w, 1, NULL, "session->bytes = arena_bytes(%s) + 64;", sized ? "MODEL_CONTEXT" : "");
-    lines(w, rest);
+    lines(w, session_tail);
 }
 
 static void write_entry_call(const Export *x, Writer *w, int indent, const LoopFn *f, bool greedy) {

@@ -56,52 +56,56 @@ static void lines(Writer *w, const char *const *text) {
     write_blank(w);
 }
 
+static const char *const work_text[] = {
+    "// What a function works with. It is passed by value: what a function takes of the arena "
+    "is",
+    "// free again when it returns.",
+    "typedef struct {",
+    "    RtPool *pool;         // the threads of matrix products",
+    "    unsigned char *arena; // the free part of the memory for temporaries",
+    "} Work;",
+    NULL,
+};
+
+static const char *const take_text[] = {
+    "// Bytes rounded up to whole cache lines.",
+    "static size_t room(int64_t bytes) {",
+    "    return ((size_t)bytes + 63) & ~(size_t)63;",
+    "}",
+    "",
+    "// Takes memory off the arena.",
+    "static void *take(Work *work, int64_t bytes) {",
+    "    void *start = work->arena;",
+    "    work->arena += room(bytes);",
+    "    return start;",
+    "}",
+    NULL,
+};
+
+static const char *const larger_text[] = {
+    "static size_t larger(size_t a, size_t b) {",
+    "    return a > b ? a : b;",
+    "}",
+    NULL,
+};
+
+static const char *const rows_text[] = {
+    "// A matrix in memory, by its rows.",
+    "static RtRows rows(const float *data, int64_t stride) {",
+    "    return (RtRows){.data = data, .stride = (size_t)stride};",
+    "}",
+    NULL,
+};
+
 static void write_helpers(Writer *w, const Needs *n) {
-    static const char *const work[] = {
-        "// What a function works with. It is passed by value: what a function takes of the arena "
-        "is",
-        "// free again when it returns.",
-        "typedef struct {",
-        "    RtPool *pool;         // the threads of matrix products",
-        "    unsigned char *arena; // the free part of the memory for temporaries",
-        "} Work;",
-        NULL,
-    };
-    static const char *const buffers[] = {
-        "// Bytes rounded up to whole cache lines.",
-        "static size_t room(int64_t bytes) {",
-        "    return ((size_t)bytes + 63) & ~(size_t)63;",
-        "}",
-        "",
-        "// Takes memory off the arena.",
-        "static void *take(Work *work, int64_t bytes) {",
-        "    void *start = work->arena;",
-        "    work->arena += room(bytes);",
-        "    return start;",
-        "}",
-        NULL,
-    };
-    static const char *const larger[] = {
-        "static size_t larger(size_t a, size_t b) {",
-        "    return a > b ? a : b;",
-        "}",
-        NULL,
-    };
-    static const char *const rows[] = {
-        "// A matrix in memory, by its rows.",
-        "static RtRows rows(const float *data, int64_t stride) {",
-        "    return (RtRows){.data = data, .stride = (size_t)stride};",
-        "}",
-        NULL,
-    };
     if (n->work)
-        lines(w, work);
+        lines(w, work_text);
     if (n->buffers)
-        lines(w, buffers);
+        lines(w, take_text);
     if (n->larger)
-        lines(w, larger);
+        lines(w, larger_text);
     if (n->rows)
-        lines(w, rows);
+        lines(w, rows_text);
 }
 
 // ---- One function ------------------------------------------------------------------------------
