@@ -60,9 +60,22 @@ static bool is_index_name(Checker *c, IndexPart *part) {
     return part->var != NULL;
 }
 
+// A lone name in a position of index notation that nothing declares is meant as an index.
+static bool unlisted_index(Checker *c, const Expr *e) {
+    if (!c->notation || e->kind != EXPR_NAME || lookup(c, e->name).kind != REF_NONE ||
+        find_index(c, e->name, true))
+        return false;
+    Diag *d = report(c->s, e->span, E3101, "the index `%s` is neither an output nor reduced",
+                     e->name);
+    diag_help(c->s, d, "list it on the left side, or reduce over it: sum[%s] ...", e->name);
+    return true;
+}
+
 // A position that is no index: a compile-time integer, or a runtime i32 or i64.
 static bool check_position(Checker *c, IndexPart *part) {
     Expr *e = part->expr;
+    if (unlisted_index(c, e))
+        return false;
     check_expr(c, e, NULL);
     if (is_error(e))
         return false;
