@@ -321,6 +321,8 @@ bool sweep_run(Job *j, const Sweep *s) {
     r->per_task = r->units / (int64_t)tasks + (r->units % (int64_t)tasks != 0);
     r->per_task = r->per_task ? r->per_task : 1;
     size_t count = (size_t)((r->units + r->per_task - 1) / r->per_task);
+    r->task_bytes = 2 * VEC_BLOCK * sizeof(int64_t) +
+                    (size_t)r->tape.registers * r->tape.register_size + reduce_bytes(&r->reducer);
     if (r->task_bytes > TENSOR_LIMIT / (count ? count : 1))
         return run_fail(j->it, "no memory for a comprehension over so many points");
     r->memory = run_scratch(j->it, count * r->task_bytes);
