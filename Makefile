@@ -77,11 +77,22 @@ bless: $(BUILD)/serin
 check:
 	tools/layers
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(SOURCES) $(GENERATED)
+# The fuzz targets share objects that clang instruments.
+FUZZ_OBJECTS = $(LIBRARY:$(BUILD)/obj/%=$(BUILD)/fuzz/obj/%)
+FUZZ_FLAGS = -std=c11 -g -O1 -ffp-contract=off -fsanitize=address,undefined \
+	-fno-sanitize-recover=undefined
+
+$(BUILD)/fuzz/obj/%.o: %.c | $(GENERATED)
 	@mkdir -p $(@D)
-	clang -D_GNU_SOURCE -Icompiler -I. -I$(GEN) -std=c11 -g -O1 -ffp-contract=off \
-		-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined -o $@ $< \
-		$(filter-out compiler/cli/main.c,$(SOURCES)) $(GENERATED) $(LDLIBS)
+	clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/obj/gen/%.o: $(GEN)/%.c | $(GENERATED)
+	@mkdir -p $(@D)
+	clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
+
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJECTS)
+	@mkdir -p $(@D)
+	clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(FUZZ_OBJECTS) $(LDLIBS)
 
 fuzz: $(FUZZERS)
 	BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
