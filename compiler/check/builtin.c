@@ -317,7 +317,7 @@ static void check_iota(Checker *c, Expr *e) {
         return;
     default_literal(c, arg(e, 0));
     Axis axis = {n, NULL};
-    if (facts_prove(c->facts, n, REL_LT, dim_const(c->dims, 0)))
+    if (is_negative(c, n))
         report(c->s, e->span, E2208, "the dimension `%s` is negative", dim_text(c->a, n));
     else if (!elem_is_numeric(elem))
         report(c->s, e->span, E2112, "`iota` needs a number type");

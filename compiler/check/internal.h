@@ -74,6 +74,7 @@ const Type *resolve_type(Checker *c, AstType *t);
 Elem resolve_elem(Checker *c, AstType *t);
 const Axis *resolve_shape(Checker *c, const ShapeVec *shape, int *count);
 const Dim *resolve_dim(Checker *c, Expr *e); // a compile-time integer, else E2123 and NULL
+bool is_negative(Checker *c, const Dim *d);   // provably
 bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span span, GenericArg *out);
 bool finish_generics(Checker *c, Item *decl, GenericArg *args, Span span);
 void check_bounds(Checker *c, Item *decl, const GenericArg *args, Span span);

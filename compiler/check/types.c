@@ -15,10 +15,18 @@ const Dim *resolve_dim(Checker *c, Expr *e) {
     return e->dim;
 }
 
+// A sum of non-negative terms needs no proof that it is not negative: most dimensions are such.
+bool is_negative(Checker *c, const Dim *d) {
+    bool plain = true;
+    for (int i = 0; i < dim_terms(d); i++)
+        plain &= dim_coefficient(d, i) >= 0;
+    return !plain && facts_prove(c->facts, d, REL_LT, dim_const(c->dims, 0));
+}
+
 // A dimension of a shape: not provably negative.
 static const Dim *shape_dim(Checker *c, Expr *e) {
     const Dim *d = resolve_dim(c, e);
-    if (d && facts_prove(c->facts, d, REL_LT, dim_const(c->dims, 0))) {
+    if (d && is_negative(c, d)) {
         report(c->s, e->span, E2208, "the dimension `%s` is negative", dim_text(c->a, d));
         return NULL;
     }
