@@ -134,12 +134,6 @@ static void compare_presence(Checkpoint *ck, const TomlEntry *e, int64_t layers)
     ConfigKey *key = config_find(ck->s, &ck->config, e->key);
     if (!key)
         return;
-    if (key->kind != CONFIG_BOOL) {
-        report(ck->s, (Span){0}, E5006, "%s: %s is %s; it must be true or false", ck->config.label,
-               key->key, key->shown);
-        return;
-    }
-    key->fate = "as the weights have it";
     for (int k = 0; k < e->value.count; k++) {
         for (int64_t i = 0; e->value.items[k].text && i < layers; i++) {
             const char *number = arena_printf(ck->s->arena, "%lld", (long long)i);

@@ -38,6 +38,8 @@ ConfigKey *config_find(Session *s, const Config *config, const char *key) {
 
 const char *config_number(Arena *a, double value, bool narrow) {
     char text[40];
+    if (value > -1e15 && value < 1e15 && value == (double)(int64_t)value)
+        return arena_printf(a, "%.1f", value);
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
         if (narrow ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)

@@ -210,6 +210,18 @@ static void apply_only(Settle *x) {
     }
 }
 
+// Flags that are compared with the weights later.
+static void apply_presence(Settle *x) {
+    const TomlTable *t = bind_keys(x->bind, "presence");
+    for (int i = 0; t && i < t->entries.len; i++) {
+        ConfigKey *key = config_find(x->s, x->config, t->entries.data[i].key);
+        if (key && key->kind == CONFIG_BOOL)
+            key->fate = "as the weights have it";
+        else if (key)
+            refuse_value(x, key, "true or false");
+    }
+}
+
 // ---- Context, tokens, tie ----------------------------------------------------------------------
 
 static void apply_context(Settle *x) {
@@ -367,6 +379,7 @@ bool settle(Settle *x, Session *s, const Bind *bind, Config *config, const char 
     apply_context(x);
     apply_tokens(x);
     apply_tie(x);
+    apply_presence(x);
     settle_needs(x);
     apply_defaults(x);
     check_complete(x);
