@@ -1,5 +1,5 @@
-// What the tests of the standard library share: a program text whose entries are checked, lowered and
-// run on tensors, and random numbers for them.
+// What the tests of the standard library share: a program text whose entries are checked, lowered
+// and run on tensors, and random numbers for them.
 #pragma once
 #include "check/check.h"
 #include "core/core.h"
@@ -86,24 +86,21 @@ static inline Tensor tensor(Dtype dtype, const void *data, int rank, const int64
     return x;
 }
 
-#define DIMS(...) (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]){__VA_ARGS__}
+#define DIMS(...)                                                                                  \
+    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) { __VA_ARGS__ }
 #define F32(data, ...) tensor(DT_F32, data, DIMS(__VA_ARGS__))
 #define I32(data, ...) tensor(DT_I32, data, DIMS(__VA_ARGS__))
 #define I64(data, ...) tensor(DT_I64, data, DIMS(__VA_ARGS__))
 #define BOOL(data, ...) tensor(DT_BOOL, data, DIMS(__VA_ARGS__))
 
-static inline Tensor scalar(Dtype dtype, const void *data) {
-    return tensor(dtype, data, 0, NULL);
-}
+static inline Tensor scalar(Dtype dtype, const void *data) { return tensor(dtype, data, 0, NULL); }
 
 static inline uint32_t random_bits(Test *t) {
     t->state = t->state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(t->state >> 33);
 }
 
-static inline int32_t random_below(Test *t, uint32_t n) {
-    return (int32_t)(random_bits(t) % n);
-}
+static inline int32_t random_below(Test *t, uint32_t n) { return (int32_t)(random_bits(t) % n); }
 
 // Uniform between -scale and scale.
 static inline void random_fill(Test *t, float *x, int n, float scale) {

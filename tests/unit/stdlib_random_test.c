@@ -18,9 +18,7 @@ static const char program[] =
     "    return categorical(key, logits)\n"
     "}\n";
 
-static uint32_t rotate(uint32_t x, int n) {
-    return x << n | x >> (32 - n);
-}
+static uint32_t rotate(uint32_t x, int n) { return x << n | x >> (32 - n); }
 
 // Threefry-2x32 of 20 rounds, in the published form: 32-bit words, the key schedule in an array.
 static void threefry(const uint32_t key[2], const uint32_t counter[2], uint32_t out[2]) {
