@@ -62,9 +62,13 @@ $(GEN)/embedded.c: $(BUILD)/embed $(EMBEDDED)
 	@mkdir -p $(@D)
 	$(BUILD)/embed $(EMBEDDED) > $@.new && mv $@.new $@
 
-$(BUILD)/unit/%: tests/unit/%.c $(LIBRARY)
+# An archive, so that a test takes only the objects it uses.
+$(BUILD)/serin.a: $(LIBRARY)
+	rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/unit/%: tests/unit/%.c $(BUILD)/serin.a
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(LIBRARY) $(LDLIBS)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/serin.a $(LDLIBS)
 
 units: $(UNITS)
 
@@ -90,9 +94,13 @@ $(BUILD)/fuzz/obj/gen/%.o: $(GEN)/%.c | $(GENERATED)
 	@mkdir -p $(@D)
 	clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer-no-link -MMD -MP -c -o $@ $<
 
-$(BUILD)/fuzz/%: tests/fuzz/%.c $(FUZZ_OBJECTS)
+$(BUILD)/fuzz/serin.a: $(FUZZ_OBJECTS)
+	rm -f $@ && ar rcs $@ $^
+
+$(BUILD)/fuzz/%: tests/fuzz/%.c $(BUILD)/fuzz/serin.a
 	@mkdir -p $(@D)
-	clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(FUZZ_OBJECTS) $(LDLIBS)
+	clang $(CPPFLAGS) $(FUZZ_FLAGS) -fsanitize=fuzzer -MMD -MP -o $@ $< $(BUILD)/fuzz/serin.a \
+		$(LDLIBS)
 
 fuzz: $(FUZZERS)
 	BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
