@@ -178,6 +178,12 @@ Val core_param(Core *c, CoreFn *f, const CoreType *type, Name name, Span span) {
     return v;
 }
 
+Val core_state(Core *c, CoreFn *f, const CoreType *type, Name name, Span span) {
+    Val v = core_param(c, f, type, name, span);
+    vec_push(c->session->arena, &f->states, v);
+    return v;
+}
+
 Val core_call(Core *c, CoreFn *f, Region *r, CoreFn *callee, int n, const Val *args, Span span) {
     Val v = core_add(c, f, OP_CALL, core_result_type(c, callee), NULL, span);
     core_value(f, v)->callee = callee;
@@ -220,11 +226,23 @@ Val core_member(Core *c, CoreFn *f, Region *r, Val block, Name member, Span span
 
 Val core_pick(Core *c, CoreFn *f, Region *r, Val array, Val index, Span span) {
     const CoreType *t = core_value(f, array)->type;
-    if (!t || t->kind != CORE_ARRAY)
+    bool tensor = t && t->kind == CORE_TENSOR && t->rank >= 1;
+    if (!tensor && (!t || t->kind != CORE_ARRAY))
         return 0;
-    Val v = core_add(c, f, OP_PICK, core_block_type(c, t->block), NULL, span);
+    const CoreType *item =
+        tensor ? core_tensor(c, t->dtype, t->rank - 1, t->dims + 1) : core_block_type(c, t->block);
+    Val v = core_add(c, f, OP_PICK, item, NULL, span);
     core_arg(c, f, v, array);
     core_arg(c, f, v, index);
+    core_emit(c, r, v);
+    return v;
+}
+
+Val core_write(Core *c, CoreFn *f, Region *r, Val state, Val rows, Val pos, Span span) {
+    Val v = core_add(c, f, OP_WRITE, core_value(f, state)->type, NULL, span);
+    core_arg(c, f, v, state);
+    core_arg(c, f, v, rows);
+    core_arg(c, f, v, pos);
     core_emit(c, r, v);
     return v;
 }
@@ -331,6 +349,7 @@ CoreFn *core_copy(Core *c, const CoreFn *f, Name name, const char *short_name) {
     g->self = f->self;
     COPY_VEC(a, &g->values, &f->values);
     COPY_VEC(a, &g->params, &f->params);
+    COPY_VEC(a, &g->states, &f->states);
     copy_region(a, &g->region, &f->region);
     for (int i = 0; i < g->values.len; i++) {
         Value *v = &g->values.data[i];

@@ -140,6 +140,11 @@ typedef struct {
     int index;      // OP_RESULT
 } Value;
 
+// A state is a parameter whose memory the caller keeps from call to call and `write` changes in
+// place. A state, a pick of one and the result of a write are states; only these can be written.
+// What was written may not be used again, nor what views it: its contents are the result's. A state
+// is written in the region that it comes from (so once), carried by no loop, and a function that
+// has states is not called by others.
 struct CoreFn {
     Name name;  // qualified source name: "std.nn.norm::rms_norm", "std.models.llama::Llama.forward"
     Name label; // unique in the module, derived from the name: "rms_norm", "rms_norm.2"
@@ -149,6 +154,7 @@ struct CoreFn {
     CoreBlock *self;   // for methods: the first parameter is the block's weights
     VEC(Value) values; // values.data[v - 1]
     VEC(Val) params;   // OP_PARAM values; params.data[0] is self for methods
+    VEC(Val) states;   // the params that are states
     Region region;     // body and results
 };
 
@@ -187,10 +193,12 @@ Val core_add(Core *c, CoreFn *f, Op op, const CoreType *type, Name name, Span sp
 void core_emit(Core *c, Region *r, Val v);
 void core_arg(Core *c, CoreFn *f, Val v, Val arg);
 Val core_param(Core *c, CoreFn *f, const CoreType *type, Name name, Span span); // of the function
+Val core_state(Core *c, CoreFn *f, const CoreType *type, Name name, Span span); // and a state
 Val core_call(Core *c, CoreFn *f, Region *r, CoreFn *callee, int n, const Val *args, Span span);
 Val core_result(Core *c, CoreFn *f, Region *r, Val tuple, int index, Span span);
 Val core_member(Core *c, CoreFn *f, Region *r, Val block, Name member, Span span);
 Val core_pick(Core *c, CoreFn *f, Region *r, Val array, Val index, Span span);
+Val core_write(Core *c, CoreFn *f, Region *r, Val state, Val rows, Val pos, Span span);
 
 // A view of tensor x with the dims of `to` (x's dtype, as many elements), in row-major order.
 // `facts` may be NULL; it helps to find groups of axes that match, and with them simpler positions.

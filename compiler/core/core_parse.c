@@ -276,6 +276,17 @@ static void parse_call(Parser *p, Val v) {
     parse_args(p, v);
 }
 
+// `%a, %b`
+static void parse_bare_args(Parser *p, Val v, int count) {
+    for (int i = 0; i < count && !p->failed; i++) {
+        if (i)
+            parse_need(p, ',');
+        Val arg = parse_use(p);
+        if (!p->failed)
+            core_arg(p->core, p->fn, v, arg);
+    }
+}
+
 static void parse_op(Parser *p, Val v) {
     if (p->failed)
         return;
@@ -290,16 +301,11 @@ static void parse_op(Parser *p, Val v) {
         Comp *k = parse_comp(p, value->args.len, value->args.data);
         core_value(p->fn, v)->comp = k;
     } else {
-        Val arg = parse_use(p);
-        if (!p->failed)
-            core_arg(p->core, p->fn, v, arg);
-        if (op == OP_RESULT || op == OP_PICK)
+        parse_bare_args(p, v, op == OP_PICK ? 2 : op == OP_WRITE ? 3 : 1);
+        if (op == OP_RESULT) {
             parse_need(p, ',');
-        if (op == OP_RESULT)
             core_value(p->fn, v)->index = (int)parse_magnitude(p, INT32_MAX, "a position");
-        Val index = op == OP_PICK ? parse_use(p) : 0;
-        if (op == OP_PICK && !p->failed)
-            core_arg(p->core, p->fn, v, index);
+        }
         if (op == OP_MEMBER) {
             parse_need(p, '.');
             core_value(p->fn, v)->member = parse_name(p, "a member's name");
@@ -324,7 +330,8 @@ static bool op_find(Parser *p, Op *op, bool *view) {
             return true;
         }
     }
-    parse_fail(p, "expected an operation: comp, view, call, result, loop, member or pick");
+    parse_fail(p, "expected an operation: comp, view, call, result, loop, member, pick "
+                  "or write");
     return false;
 }
 
@@ -372,6 +379,7 @@ static void parse_params(Parser *p) {
     CoreFn *f = p->fn;
     parse_need(p, '(');
     while (!p->failed && !parse_is(p, ')')) {
+        bool state = parse_take_word(p, "state");
         Span span = p->tok.span;
         Name name = value_name(p);
         parse_need(p, ':');
@@ -382,6 +390,8 @@ static void parse_params(Parser *p) {
             f->self = type->block;
         Val v = new_param(p, type, name, span);
         vec_push(p->core->session->arena, &f->params, v);
+        if (state)
+            vec_push(p->core->session->arena, &f->states, v);
         if (!parse_take(p, ','))
             break;
     }

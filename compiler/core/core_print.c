@@ -205,12 +205,21 @@ static const CoreType *type_of(const CoreFn *f, Val v) {
     return v >= 1 && (int)v <= f->values.len ? core_value(f, v)->type : NULL;
 }
 
+static bool is_state(const CoreFn *f, Val v) {
+    for (int i = 0; i < f->states.len; i++) {
+        if (f->states.data[i] == v)
+            return true;
+    }
+    return false;
+}
+
 static void print_signature(Printer *p, const CoreFn *f) {
     strbuf_printf(p->out, "%sfn @%s ", f->entry ? "entry " : "", f->label);
     print_string(p->out, f->name);
     strbuf_add(p->out, STR(" ("));
     for (int i = 0; i < f->params.len; i++) {
-        strbuf_printf(p->out, "%s%%%s: ", i ? ", " : "", define(p, f->params.data[i]));
+        const char *state = is_state(f, f->params.data[i]) ? "state " : "";
+        strbuf_printf(p->out, "%s%s%%%s: ", i ? ", " : "", state, define(p, f->params.data[i]));
         print_type(p, type_of(f, f->params.data[i]));
     }
     const Region *r = &f->region;

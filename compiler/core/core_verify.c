@@ -176,6 +176,8 @@ static void verify_call(Verifier *v, const Value *value) {
     if (!all_known(g, g->params.data, g->params.len) ||
         !all_known(g, g->region.yields.data, g->region.yields.len))
         return; // reported with the callee
+    if (g->states.len)
+        verify_fault(v, "@%s has states: it is not called by others", g->label);
     if (value->args.len != g->params.len) {
         verify_fault(v, "@%s takes %d arguments, not %d", g->label, g->params.len, value->args.len);
         return;
@@ -216,7 +218,9 @@ static void verify_member(Verifier *v, const Value *value) {
 
 static void verify_pick(Verifier *v, const Value *value) {
     const CoreType *t = type_of(v, value->args.data[0]);
-    if (t->kind != CORE_ARRAY)
+    if (t->kind == CORE_TENSOR)
+        verify_pick_tensor(v, value);
+    else if (t->kind != CORE_ARRAY)
         verify_fault(v, "`pick` from something that is no array");
     else if (value->type->kind != CORE_BLOCK || value->type->block != t->block)
         verify_fault(v, "the type is not that of the array's blocks");
@@ -236,8 +240,9 @@ static bool in_scope(Verifier *v, Val n, const char *what) {
     if (v->state[n - 1] == VALUE_HERE)
         return true;
     verify_fault(v, "%s, value %u, is %s", what, n,
-                 v->state[n - 1] == VALUE_GONE ? "of a region that has ended"
-                                               : "not defined before this");
+                 v->state[n - 1] == VALUE_GONE      ? "of a region that has ended"
+                 : v->state[n - 1] == VALUE_WRITTEN ? "overwritten before this"
+                                                    : "not defined before this");
     return false;
 }
 
@@ -343,6 +348,9 @@ static void verify_op(Verifier *v, const Value *value, int depth) {
     case OP_PICK:
         verify_pick(v, value);
         break;
+    case OP_WRITE:
+        verify_write(v, value);
+        break;
     default:
         verify_fault(v, "`param` in the body of a region");
     }
@@ -366,17 +374,24 @@ static void verify_value(Verifier *v, Val n, int depth) {
         verify_fault(v, "`%s` with %d arguments", op_text(value->op), value->args.len);
         fine = false;
     }
-    if (fine)
+    if (fine) {
         verify_op(v, value, depth);
+        v->value = n;
+        verify_memory(v, value);
+    }
     v->state[n - 1] = VALUE_HERE;
+    v->home[n - 1] = v->region;
 }
 
 static void verify_region(Verifier *v, const Region *r, int depth) {
+    int outer = v->region;
+    v->region = ++v->regions;
     for (int i = 0; i < r->body.len; i++)
         verify_value(v, r->body.data[i], depth);
     v->value = 0;
     for (int i = 0; i < r->yields.len; i++)
         in_scope(v, r->yields.data[i], "a result");
+    v->region = outer;
 }
 
 // ---- Functions and modules ---------------------------------------------------------------------
@@ -408,7 +423,11 @@ static void verify_fn(Verifier *v, const CoreFn *f, int index) {
     const CoreType *self = f->params.len && fine ? type_of(v, f->params.data[0]) : NULL;
     if (f->self && fine && (!self || self->kind != CORE_BLOCK || self->block != f->self))
         verify_fault(v, "the first parameter of a method is its block");
-    if (fine)
+    v->region = v->regions = 0;
+    v->root = NEW_N(v->arena, Val, f->values.len);
+    v->states = NEW_N(v->arena, bool, f->values.len);
+    v->home = NEW_N(v->arena, int, f->values.len);
+    if (fine && verify_states(v))
         verify_region(v, &f->region, 0);
 }
 

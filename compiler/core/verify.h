@@ -14,12 +14,18 @@ typedef struct {
     int fn_index;         // its index
     Val value;            // being verified, or 0
     unsigned char *state; // of the function's values: ValueState
+    Val *root;            // of each value: the state whose memory it shares, or 0
+    bool *states;         // of each value: it is a state, and may be written
+    int *home;            // of each value: the number of its region; 0 for parameters
+    int region;           // the number of the region being verified
+    int regions;          // how many were begun in this function
 } Verifier;
 
 typedef enum {
-    VALUE_NEW,  // in no region so far
-    VALUE_HERE, // defined before, in this region or one around it
-    VALUE_GONE, // defined in a region that has ended
+    VALUE_NEW,     // in no region so far
+    VALUE_HERE,    // defined before, in this region or one around it
+    VALUE_GONE,    // defined in a region that has ended
+    VALUE_WRITTEN, // a state, or a view of it, that was written in place
 } ValueState;
 
 enum { MOST_FAULTS = 50 };
@@ -30,6 +36,13 @@ void verify_fault(Verifier *v, const char *format, ...) __attribute__((format(pr
 void verify_dim(Verifier *v, const Dim *d, const char *what);
 
 bool verify_scalar_i64(const CoreType *t);
+
+// The tensor case of `pick`; `write`; what a value shares with a state; the states of a function
+// are parameters, tensors, listed once (false if not).
+void verify_pick_tensor(Verifier *v, const Value *value);
+void verify_write(Verifier *v, const Value *value);
+void verify_memory(Verifier *v, const Value *value);
+bool verify_states(Verifier *v);
 
 // The comprehension of a value whose arguments are in range.
 void verify_comp(Verifier *v, const Value *value);

@@ -1,4 +1,5 @@
-// Liveness from the results backwards. A loop that is needed keeps all it carries.
+// Liveness from the results and the writes of states backwards. A loop that is needed, or writes,
+// keeps all it carries.
 #include "opt/dce.h"
 
 typedef struct {
@@ -14,10 +15,28 @@ static void need(Liveness *l, Val v) {
     vec_push(l->arena, &l->work, v);
 }
 
+enum { DEEPEST_REGION = 64 };
+
+// A write changes memory that outlives the call: it and the loops around it are needed.
+static bool need_writes(Liveness *l, const CoreFn *f, const Region *r, int depth) {
+    bool writes = false;
+    for (int i = 0; depth < DEEPEST_REGION && i < r->body.len; i++) {
+        const Value *v = core_value(f, r->body.data[i]);
+        bool inner = v->op == OP_LOOP && need_writes(l, f, &v->loop->region, depth + 1);
+        if (v->op != OP_WRITE && !inner)
+            continue;
+        writes = true;
+        need(l, r->body.data[i]);
+    }
+    return writes;
+}
+
 bool *opt_live(Arena *a, const CoreFn *f) {
     Liveness l = {.arena = a, .live = NEW_N(a, bool, f->values.len)};
     for (int i = 0; i < f->region.yields.len; i++)
         need(&l, f->region.yields.data[i]);
+    if (f->states.len)
+        need_writes(&l, f, &f->region, 0);
     while (l.work.len) {
         const Value *v = core_value(f, l.work.data[--l.work.len]);
         for (int i = 0; i < v->args.len; i++)

@@ -97,7 +97,8 @@ static void test_build(Test *t) {
     CHECK(t, core_value(g, q)->args.len == 1 && strcmp(h->label, "norm2.3") == 0);
     CHECK(t, core_result(c, g, &g->region, q, 0, (Span){0}) == 0);
     CHECK(t, core_member(c, g, &g->region, q, session_name(s, "w"), (Span){0}) == 0);
-    CHECK(t, core_pick(c, g, &g->region, q, q, (Span){0}) == 0);
+    Val scalar = core_add(c, g, OP_PARAM, core_tensor(c, DT_I64, 0, NULL), NULL, (Span){0});
+    CHECK(t, core_pick(c, g, &g->region, scalar, scalar, (Span){0}) == 0);
     session_free(s);
 }
 
