@@ -1,16 +1,11 @@
-// What the tests of the interpreter share: tensors, and a second evaluator of comprehensions that is as
-// plain as it can be (one point after another, recursion over nodes).
+// What the tests of the interpreter share: tensors, and a second evaluator of comprehensions that
+// is as plain as it can be (one point after another, recursion over nodes).
 #pragma once
 #include "core_help.h"
 #include "interp/interp.h"
+#include "interp_integers.h"
 #include "runtime/kernels.h"
 #include <math.h>
-
-// A number of either kind.
-typedef struct {
-    double f;  // floats
-    int64_t i; // integers (u64: the bits) and bool
-} Number;
 
 typedef struct {
     uint64_t state;
@@ -33,7 +28,7 @@ static inline int64_t elements(const Tensor *t) {
     return n;
 }
 
-// ---- f16 and bf16, from their definitions --------------------------------------------------------
+// ---- f16 and bf16, from their definitions ------------------------------------------------------
 
 static inline double half_value(uint16_t h, int mantissa, int bias) {
     int exponent = (h & 0x7fff) >> mantissa, m = h & ((1 << mantissa) - 1);
@@ -68,7 +63,7 @@ static inline uint16_t half_write(Dtype t, double v) {
     return (uint16_t)(sign | exponent << mantissa | m);
 }
 
-// ---- Elements ------------------------------------------------------------------------------------
+// ---- Elements ----------------------------------------------------------------------------------
 
 static inline Number number_read(const Tensor *t, int64_t at) {
     Number n = {0, 0};
@@ -87,7 +82,8 @@ static inline Number number_read(const Tensor *t, int64_t at) {
         n.f = half_read(t->dtype, ((const uint16_t *)t->data)[at]);
         break;
     default:
-        memcpy(&n.i, (const char *)t->data + at * dtype_size(t->dtype), (size_t)dtype_size(t->dtype));
+        memcpy(&n.i, (const char *)t->data + at * dtype_size(t->dtype),
+               (size_t)dtype_size(t->dtype));
         n.i = core_wrap(t->dtype, n.i);
     }
     return n;
@@ -102,10 +98,7 @@ static inline void number_write(Dtype t, void *data, int64_t at, Number n) {
     memcpy((char *)data + at * dtype_size(t), from, (size_t)dtype_size(t));
 }
 
-__extension__ typedef __int128 Wide; // holds every 64-bit result
-__extension__ typedef unsigned __int128 UWide;
-
-// ---- Scalar operations ---------------------------------------------------------------------------
+// ---- Scalar operations -------------------------------------------------------------------------
 
 static inline double narrow(Dtype t, double v) {
     if (t == DT_F64)
@@ -127,73 +120,72 @@ static inline Number float_op(NodeOp op, Dtype t, double a, double b) {
     bool wide = t == DT_F64;
     double v = 0;
     switch (op) {
-    case N_NEG: v = -a; break;
-    case N_ABS: v = fabs(a); break;
-    case N_EXP: rt_exp_n(&y, &x, 1); v = (double)y; break;
-    case N_LOG: rt_log_n(&y, &x, 1); v = (double)y; break;
-    case N_SIN: rt_sin_n(&y, &x, 1); v = (double)y; break;
-    case N_COS: rt_cos_n(&y, &x, 1); v = (double)y; break;
-    case N_TANH: rt_tanh_n(&y, &x, 1); v = (double)y; break;
-    case N_SQRT: v = wide ? sqrt(a) : (double)sqrtf(x); break;
-    case N_RSQRT: v = wide ? 1 / sqrt(a) : (double)(1 / sqrtf(x)); break;
-    case N_ADD: v = wide ? a + b : (double)(x + y); break;
-    case N_SUB: v = wide ? a - b : (double)(x - y); break;
-    case N_MUL: v = wide ? a * b : (double)(x * y); break;
-    case N_DIV: v = wide ? a / b : (double)(x / y); break;
-    case N_MIN: v = order_pick(a, b, false); break;
-    case N_MAX: v = order_pick(a, b, true); break;
-    case N_EQ: return (Number){0, a == b};
-    case N_NE: return (Number){0, a != b};
-    case N_LT: return (Number){0, a < b};
-    case N_LE: return (Number){0, a <= b};
-    case N_GT: return (Number){0, a > b};
-    case N_GE: return (Number){0, a >= b};
-    default: abort();
+    case N_NEG:
+        v = -a;
+        break;
+    case N_ABS:
+        v = fabs(a);
+        break;
+    case N_EXP:
+        rt_exp_n(&y, &x, 1);
+        v = (double)y;
+        break;
+    case N_LOG:
+        rt_log_n(&y, &x, 1);
+        v = (double)y;
+        break;
+    case N_SIN:
+        rt_sin_n(&y, &x, 1);
+        v = (double)y;
+        break;
+    case N_COS:
+        rt_cos_n(&y, &x, 1);
+        v = (double)y;
+        break;
+    case N_TANH:
+        rt_tanh_n(&y, &x, 1);
+        v = (double)y;
+        break;
+    case N_SQRT:
+        v = wide ? sqrt(a) : (double)sqrtf(x);
+        break;
+    case N_RSQRT:
+        v = wide ? 1 / sqrt(a) : (double)(1 / sqrtf(x));
+        break;
+    case N_ADD:
+        v = wide ? a + b : (double)(x + y);
+        break;
+    case N_SUB:
+        v = wide ? a - b : (double)(x - y);
+        break;
+    case N_MUL:
+        v = wide ? a * b : (double)(x * y);
+        break;
+    case N_DIV:
+        v = wide ? a / b : (double)(x / y);
+        break;
+    case N_MIN:
+        v = order_pick(a, b, false);
+        break;
+    case N_MAX:
+        v = order_pick(a, b, true);
+        break;
+    case N_EQ:
+        return (Number){0, a == b};
+    case N_NE:
+        return (Number){0, a != b};
+    case N_LT:
+        return (Number){0, a < b};
+    case N_LE:
+        return (Number){0, a <= b};
+    case N_GT:
+        return (Number){0, a > b};
+    case N_GE:
+        return (Number){0, a >= b};
+    default:
+        abort();
     }
     return (Number){narrow(t, v), 0};
-}
-
-static inline int64_t floor_div(Wide a, Wide b) {
-    Wide q = a / b;
-    return (int64_t)(a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q);
-}
-
-static inline Number integer_op(NodeOp op, Dtype t, int64_t ia, int64_t ib) {
-    bool is_signed = dtype_is_signed(t);
-    Wide a = is_signed ? (Wide)ia : (Wide)(uint64_t)ia;
-    Wide b = is_signed ? (Wide)ib : (Wide)(uint64_t)ib, v = 0;
-    int width = 8 * dtype_size(t);
-    bool inside = b >= 0 && b < width;
-    switch (op) {
-    case N_NEG: v = -a; break;
-    case N_ABS: v = a < 0 ? -a : a; break;
-    case N_NOT: v = !a; break;
-    case N_ADD: v = a + b; break;
-    case N_SUB: v = a - b; break;
-    case N_MUL: return (Number){0, core_wrap(t, (int64_t)((uint64_t)ia * (uint64_t)ib))};
-    case N_DIV: v = b ? a / b : 0; break;
-    case N_MOD: v = b ? a % b : 0; break;
-    case N_FLOORDIV: v = b ? floor_div(a, b) : 0; break;
-    case N_FLOORMOD: v = b ? a - b * (Wide)(is_signed ? floor_div(a, b) : 0) : 0;
-        if (b && !is_signed)
-            v = a % b;
-        break;
-    case N_MIN: v = a < b ? a : b; break;
-    case N_MAX: v = a > b ? a : b; break;
-    case N_AND: return (Number){0, core_wrap(t, ia & ib)};
-    case N_OR: return (Number){0, core_wrap(t, ia | ib)};
-    case N_XOR: return (Number){0, core_wrap(t, ia ^ ib)};
-    case N_SHL: v = inside ? (Wide)((UWide)a << (int)b) : 0; break;
-    case N_SHR: v = inside ? a >> (int)b : is_signed ? a >> (width - 1) : 0; break;
-    case N_EQ: return (Number){0, a == b};
-    case N_NE: return (Number){0, a != b};
-    case N_LT: return (Number){0, a < b};
-    case N_LE: return (Number){0, a <= b};
-    case N_GT: return (Number){0, a > b};
-    case N_GE: return (Number){0, a >= b};
-    default: abort();
-    }
-    return (Number){0, core_wrap(t, (int64_t)(uint64_t)(UWide)v)};
 }
 
 static inline Number cast_number(Dtype from, Dtype to, Number n) {
@@ -221,7 +213,7 @@ static inline Number cast_number(Dtype from, Dtype to, Number n) {
     return (Number){0, bits == 64 ? (int64_t)(uint64_t)n.f : (int64_t)n.f};
 }
 
-// ---- Comprehensions ------------------------------------------------------------------------------
+// ---- Comprehensions ----------------------------------------------------------------------------
 
 typedef struct {
     const Comp *comp;
@@ -249,8 +241,8 @@ static inline Number eval_read(const Point *p, const Node *n) {
 static inline Number eval_node(const Point *p, int node) {
     const Node *n = &p->comp->nodes.data[node];
     Number v = {n->f, n->i};
-    Dtype t = n->op == N_READ || node_args(n->op) == 0 ? n->dtype
-                                                       : p->comp->nodes.data[n->args[0]].dtype;
+    Dtype t =
+        n->op == N_READ || node_args(n->op) == 0 ? n->dtype : p->comp->nodes.data[n->args[0]].dtype;
     switch (n->op) {
     case N_INDEX:
         v.i = p->index[n->index];

@@ -1,5 +1,5 @@
-// Random comprehensions: the interpreter in each of its ways, on one thread and on three, against the
-// plain evaluator of interp_help.h, bit for bit.
+// Random comprehensions: the interpreter in each of its ways, on one thread and on three, against
+// the plain evaluator of interp_help.h, bit for bit.
 #include "interp_help.h"
 
 #define MAX_ARGS 3
@@ -17,8 +17,8 @@ typedef struct {
     RtPool *pools[2];   // one thread, three
 } Case;
 
-static const Dtype dtypes[] = {DT_F32, DT_F32, DT_F16, DT_BF16, DT_F64, DT_I64, DT_I64,
-                               DT_I32, DT_I8,  DT_I16, DT_U8,   DT_U16, DT_U32, DT_U64, DT_BOOL};
+static const Dtype dtypes[] = {DT_F32, DT_F32, DT_F16, DT_BF16, DT_F64, DT_I64, DT_I64, DT_I32,
+                               DT_I8,  DT_I16, DT_U8,  DT_U16,  DT_U32, DT_U64, DT_BOOL};
 
 static bool no_symbol(void *ctx, const Dim *symbol, int64_t *value) {
     (void)ctx;
@@ -27,7 +27,7 @@ static bool no_symbol(void *ctx, const Dim *symbol, int64_t *value) {
     return false;
 }
 
-// ---- Arguments -----------------------------------------------------------------------------------
+// ---- Arguments ---------------------------------------------------------------------------------
 
 static double random_float(Random *r) {
     static const double special[] = {0.0, -0.0, 1.0, -1.0, 1e-40, 3e38, 65504, 0.5};
@@ -97,7 +97,7 @@ static Tensor random_tensor(Case *c, Dtype dtype, int rank, const int64_t *dims,
     return t;
 }
 
-// ---- Bodies --------------------------------------------------------------------------------------
+// ---- Bodies ------------------------------------------------------------------------------------
 
 static int random_value(Case *c, Dtype t, int depth);
 
@@ -193,7 +193,7 @@ static int random_value(Case *c, Dtype t, int depth) {
     return random_op(c, t, depth);
 }
 
-// ---- Comparing -----------------------------------------------------------------------------------
+// ---- Comparing ---------------------------------------------------------------------------------
 
 static void *expected(const Case *c, const Value *value) {
     int64_t n = 1;
@@ -322,7 +322,8 @@ static void random_case(Case *c) {
         int rank = random_below(r, 4);
         for (int k = 0; k < rank; k++)
             dims[k] = random_extent(r);
-        c->args[i] = random_tensor(c, dtypes[random_below(r, 15)], rank, dims, random_below(r, 3) == 0);
+        c->args[i] =
+            random_tensor(c, dtypes[random_below(r, 15)], rank, dims, random_below(r, 3) == 0);
     }
     Dtype t = dtypes[random_below(r, 15)];
     c->comp->root = random_value(c, t, 4);
@@ -339,9 +340,10 @@ static void random_case(Case *c) {
     finish_case(c, widen ? DT_F32 : t);
 }
 
-// ---- Contractions --------------------------------------------------------------------------------
+// ---- Contractions ------------------------------------------------------------------------------
 
-// A factor: an argument whose axes are some of the indices, in any order, with some of them divided.
+// A factor: an argument whose axes are some of the indices, in any order, with some of them
+// divided.
 static int random_factor(Case *c, int arg, uint32_t mask, Dtype t) {
     Random *r = &c->random;
     int count = c->comp->out + c->comp->red, axes[12], rank = 0, at[12];
