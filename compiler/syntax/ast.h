@@ -1,7 +1,8 @@
-// The syntax tree, typed in place: the parser fills what stands above "checked:", the checker the rest.
+// The syntax tree, typed in place: the parser fills what stands above "checked:", the checker the
+// rest.
 //
-// Every node has the span of its text. Lists are singly linked in source order or Vecs. Nothing is ever
-// freed: nodes live in the session's arena.
+// Every node has the span of its text. Lists are Vecs in source order. Nothing is ever freed: nodes
+// live in the session's arena.
 #pragma once
 #include "base/session.h"
 #include "type/type.h"
@@ -37,7 +38,8 @@ typedef enum {
     AST_TYPE_ARRAY,  // [Block<..>; N]
 } AstTypeKind;
 
-// A generic argument as written; a lone name or path is given as `type` and may turn out a dimension.
+// A generic argument as written; a lone name or path is given as `type` and may turn out a
+// dimension.
 typedef struct {
     AstType *type;   // or NULL
     Expr *expr;      // or NULL
@@ -401,7 +403,8 @@ struct Item {
     bool used;
 };
 
-// An import: `use path::{x, y as z}` gives one of these for each name; `use path` one with name NULL.
+// An import: `use path::{x, y as z}` gives one of these for each name; `use path` one with name
+// NULL.
 typedef struct {
     NameVec path;
     Name name;  // item of that module, or NULL: the module itself
@@ -438,7 +441,8 @@ const char *unary_text(UnaryOp op);
 const char *reduce_text(ReduceKind k);
 const char *item_kind_text(ItemKind k); // "fn", "block", ...
 
-// The tree as an indented dump (`serin dump --stage=ast`; with types after checking, `--stage=typed`).
+// The tree as an indented dump (`serin dump --stage=ast`; with types after checking,
+// `--stage=typed`).
 void ast_dump(Session *s, const Module *m, bool typed, StrBuf *out);
 // A signature on one line, as written: "fn forward<B: Dim>(x: Tensor[B, H; T]) -> Tensor[B, H; T]".
 void ast_signature(const Item *item, StrBuf *out);

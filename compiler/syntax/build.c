@@ -136,7 +136,8 @@ Item *build_serve(Parser *p, Token inference, Token serve, ServeFieldVec fields,
     return item;
 }
 
-GenericDecl build_generic(Parser *p, Token *star, Token name, Token bound, AstGenericArg *fallback) {
+GenericDecl build_generic(Parser *p, Token *star, Token name, Token bound,
+                          AstGenericArg *fallback) {
     static const char *const words[] = {"Dim", "Shape", "DType", "Numeric", "Integer", "Float"};
     GenericDecl g = {.name = token_as_name(p, name), .pack = star != NULL};
     g.span = between(p, star ? *star : name, bound);
@@ -149,8 +150,8 @@ GenericDecl build_generic(Parser *p, Token *star, Token name, Token bound, AstGe
         diag_help(p->s, d, "the kinds are Dim, Shape, DType, Numeric, Integer and Float");
         kind = g.pack ? GENERIC_SHAPE : GENERIC_DIM;
     } else if ((kind == GENERIC_SHAPE) != g.pack) {
-        Diag *d = report(p->s, g.span, E1101,
-                         g.pack ? "only a Shape is a pack" : "a Shape is a pack");
+        Diag *d =
+            report(p->s, g.span, E1101, g.pack ? "only a Shape is a pack" : "a Shape is a pack");
         diag_help(p->s, d, g.pack ? "write `%s: %s` or `*%s: Shape`" : "write `*%s: %s`", g.name,
                   words[kind], g.name);
         kind = g.pack ? GENERIC_SHAPE : kind;
@@ -295,7 +296,8 @@ static Expr *check_additive(Parser *p, Expr *e) {
     if (e->kind == EXPR_BINARY && !e->parens && e->binary < BINARY_ADD) {
         Diag *d = report(p->s, e->op_span, E1101, "expected a dimension, found `%s`",
                          binary_text(e->binary));
-        diag_help(p->s, d, "dimensions are made of names, integers, + - * / %% and calls of min, max");
+        diag_help(p->s, d,
+                  "dimensions are made of names, integers, + - * / %% and calls of min, max");
     }
     return e;
 }

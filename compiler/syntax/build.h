@@ -108,7 +108,8 @@ Pattern *build_pattern(Parser *p, PatternKind kind, Token first, Token last, Pat
 Pattern *pattern_name(Parser *p, Token name);
 Pattern *pattern_group(Parser *p, Token first, PatternVec items, bool comma, Token last);
 Stmt *build_stmt(Parser *p, StmtKind kind, Token first, Expr *value);
-Stmt *build_named_stmt(Parser *p, StmtKind kind, Token first, Token name, AstType *type, Expr *value);
+Stmt *build_named_stmt(Parser *p, StmtKind kind, Token first, Token name, AstType *type,
+                       Expr *value);
 Stmt *build_let(Parser *p, Token first, Pattern *pattern, AstType *type, Expr *value);
 Stmt *build_store(Parser *p, Token name, ExprVec args, Token end);
 Stmt *build_loop(Parser *p, StmtKind kind, Span span, Loop loop);

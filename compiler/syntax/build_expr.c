@@ -1,7 +1,7 @@
 // Builders of expressions; see build.h.
 //
-// Each node knows the height of the tree below it. Higher than MAX_DEPTH is refused here, so that every
-// later walk may recurse.
+// Each node knows the height of the tree below it. Higher than MAX_DEPTH is refused here, so that
+// every later walk may recurse.
 #include "syntax/build.h"
 #include "grammar.h"
 

@@ -1,7 +1,8 @@
 // The tree as an indented dump: one node a line, nesting by parentheses and by two spaces.
 //
-// Types, patterns and index lists stand as text on their node's line; expressions are spread out, since
-// their structure is what one wants to see. After checking, `: type` and `= dim value` follow.
+// Types, patterns and index lists stand as text on their node's line; expressions are spread out,
+// since their structure is what one wants to see. After checking, `: type` and `= dim value`
+// follow.
 #include "syntax/ast.h"
 #include <inttypes.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 // The grammar. Every action is one call of the builder (build.h); the driver (parse.c) decides what
-// depends on more than the next token: which `<` opens generics, words that are keywords only in one
-// place, `::` in a slice, and where to go on after an error, which it announces with SYNC.
+// depends on more than the next token: which `<` opens generics, words that are keywords only in
+// one place, `::` in a slice, and where to go on after an error, which it announces with SYNC.
 //
-// No statement begins with `(`, `[` or an operator, so none needs a terminator: an expression reaches
-// as far as it can.
+// No statement begins with `(`, `[` or an operator, so none needs a terminator: an expression
+// reaches as far as it can.
 %name Syntax
 %token_prefix TK_
 %token_type {Token}
@@ -22,8 +22,8 @@
 // In this order: keywords lie between MODULE and RESERVED (token_is_word).
 %token NAME INT FLOAT STRING.
 %token MODULE USE PUB CRATE SELF SUPER AS CONST TYPE STRUCT ENUM FN OP KERNEL BLOCK ENTRY PARAM.
-%token BUFFER STATE SUB LET VAR RETURN IF ELSE MATCH STATIC FOR IN WHILE YIELD WHERE TRUE FALSE NONE.
-%token SOME EXTERN RESERVED.
+%token BUFFER STATE SUB LET VAR RETURN IF ELSE MATCH STATIC FOR IN WHILE YIELD WHERE TRUE FALSE.
+%token NONE SOME EXTERN RESERVED.
 %token COLONCOLON ARROW FATARROW DOTDOT ELLIPSIS.
 %token LPAREN RPAREN LBRACKET RBRACKET LBRACE RBRACE COMMA SEMI COLON DOT EQ BANG QUESTION.
 // Made of others by the marks and the driver.
@@ -316,7 +316,10 @@ shape_item(A) ::= STAR(S) NAME(N).       { A = shape_pack(p, S, N); }
 %type garg {AstGenericArg}
 gargs(A) ::= garg_list(L).               { A = L; }
 gargs(A) ::= garg_list(L) COMMA.         { A = L; }
-garg_list(A) ::= garg(G).                { A = (AstGenericArgVec){0}; vec_push(p->s->arena, &A, G); }
+garg_list(A) ::= garg(G). {
+    A = (AstGenericArgVec){0};
+    vec_push(p->s->arena, &A, G);
+}
 garg_list(A) ::= garg_list(A) COMMA garg(G). { vec_push(p->s->arena, &A, G); }
 garg(A) ::= expr(E).                     { A = generic_expr(p, E, NULL); }
 garg(A) ::= expr(E) QUESTION(Q).         { A = generic_expr(p, E, &Q); }
@@ -338,7 +341,7 @@ pattern(A) ::= arm_pattern(P).           { A = P; }
 pattern(A) ::= LPAREN(F) patterns(L) RPAREN(E). { A = pattern_group(p, F, L, false, E); }
 pattern(A) ::= LPAREN(F) patterns(L) COMMA RPAREN(E). { A = pattern_group(p, F, L, true, E); }
 arm_pattern(A) ::= NAME(N).              { A = pattern_name(p, N); }
-arm_pattern(A) ::= NONE(T).              { A = build_pattern(p, PATTERN_NONE, T, T, (PatternVec){0}); }
+arm_pattern(A) ::= NONE(T). { A = build_pattern(p, PATTERN_NONE, T, T, (PatternVec){0}); }
 arm_pattern(A) ::= SOME(F) LPAREN pattern(P) RPAREN(E). {
     PatternVec one = {0};
     vec_push(p->s->arena, &one, P);
@@ -466,11 +469,13 @@ parts(A) ::= part_list(L).               { A = L; }
 parts(A) ::= part_list(L) COMMA.         { A = L; }
 part_list(A) ::= part(B).                { A = (IndexPartVec){0}; vec_push(p->s->arena, &A, B); }
 part_list(A) ::= part_list(A) COMMA part(B). { vec_push(p->s->arena, &A, B); }
-part(A) ::= expr(E).                     { A = index_part(p, INDEX_EXPR, (Token){0}, (Token){0}, E); }
+part(A) ::= expr(E). { A = index_part(p, INDEX_EXPR, (Token){0}, (Token){0}, E); }
 part(A) ::= ELLIPSIS(T).                 { A = index_part(p, INDEX_ELLIPSIS, T, T, NULL); }
 part(A) ::= STAR(S) NAME(N).             { A = index_part(p, INDEX_PACK, S, N, NULL); }
 part(A) ::= bound(B) COLON(T) bound(C).  { A = index_slice(p, T, B, C, NULL, NULL); }
-part(A) ::= bound(B) COLON(T) bound(C) COLON(U) bound(D). { A = index_slice(p, T, B, C, &U, D); }
+part(A) ::= bound(B) COLON(T) bound(C) COLON(U) bound(D). {
+    A = index_slice(p, T, B, C, &U, D);
+}
 %type bound {Expr *}
 bound(A) ::= .                           { A = NULL; }
 bound(A) ::= expr(E).                    { A = E; }
@@ -507,100 +512,6 @@ arms(A) ::= arms(A) arm_pattern(P) FATARROW expr(E). {
     vec_push(p->s->arena, &A, arm);
 }
 
-// ---- What the driver asks (drive.h) ------------------------------------------------------------
-
 %code {
-enum { PUSHED = 64 }; // states a look ahead can push; the grammar needs a handful
-
-// The stack after the reductions that a look ahead would cause: what is left of the real one, and the
-// states pushed on it.
-typedef struct {
-    const yyStackEntry *base;
-    YYACTIONTYPE pushed[PUSHED];
-    int n;
-} Replay;
-
-static YYACTIONTYPE replay_top(const Replay *r) {
-    return r->n ? r->pushed[r->n - 1] : r->base->stateno;
-}
-
-// Plays those reductions on a copy; the action that follows them.
-static YYACTIONTYPE replay(const yyParser *real, int kind, Replay *r) {
-    r->base = real->yytos;
-    r->n = 0;
-    for (;;) {
-        YYACTIONTYPE act = yy_find_shift_action((YYCODETYPE)kind, replay_top(r));
-        if (act < YY_MIN_REDUCE)
-            return act;
-        int rule = act - YY_MIN_REDUCE, pop = -yyRuleInfoNRhs[rule];
-        int pushed = pop < r->n ? pop : r->n;
-        r->n -= pushed;
-        r->base -= pop - pushed;
-        if (r->n == PUSHED || r->base < real->yystack)
-            return YY_ERROR_ACTION;
-        r->pushed[r->n] = yy_find_reduce_action(replay_top(r), yyRuleInfoLhs[rule]);
-        r->n++;
-    }
-}
-
-bool grammar_accepts(void *parser, int kind) {
-    Replay r;
-    YYACTIONTYPE act = replay(parser, kind, &r);
-    return act <= YY_MAX_SHIFTREDUCE || act == YY_ACCEPT_ACTION;
-}
-
-static bool shifts(YYACTIONTYPE state, int kind) {
-    return yy_find_shift_action((YYCODETYPE)kind, state) <= YY_MAX_SHIFTREDUCE;
-}
-
-// Can the state go on after an error? Then says what it can go on with.
-static bool recovers(YYACTIONTYPE state, Recovery *r) {
-    if (state > YY_MAX_SHIFT || yy_find_reduce_action(state, YYERRORSYMBOL) > YY_MAX_SHIFTREDUCE)
-        return false;
-    r->found = true;
-    r->items = shifts(state, TK_FN);
-    r->members = shifts(state, TK_PARAM);
-    r->statements = shifts(state, TK_LET);
-    r->named = shifts(state, TK_NAME);
-    return true;
-}
-
-static int bracket_count(int kind) {
-    switch (kind) {
-    case TK_LPAREN:
-    case TK_LBRACKET:
-    case TK_LBRACE:
-    case TK_GENERIC:
-        return 1;
-    case TK_RPAREN:
-    case TK_RBRACKET:
-    case TK_RBRACE:
-    case TK_GENERIC_END:
-        return -1;
-    default:
-        return 0;
-    }
-}
-
-Recovery grammar_recovery(void *parser) {
-    const yyParser *real = parser;
-    Recovery r = {0};
-    Replay sync;
-    replay(real, TK_SYNC, &sync);
-    for (int i = sync.n; i > 0; i--) {
-        if (recovers(sync.pushed[i - 1], &r))
-            return r;
-    }
-    for (const yyStackEntry *e = sync.base; e > real->yystack; e--) {
-        if (recovers(e->stateno, &r))
-            return r;
-        r.brackets += bracket_count(e->major);
-    }
-    return r;
-}
-
-void grammar_unwind(void *parser, Token at) {
-    Syntax(parser, TK_SYNC, at);
-    ((yyParser *)parser)->yyerrcnt = -1;
-}
+#include "syntax/ask.h"
 }

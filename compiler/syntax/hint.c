@@ -122,7 +122,8 @@ static const char *value_hint(const Scene *s) {
     case TK_RETURN:
     case TK_RETURN_VOID:
     case TK_WHILE:
-        return s->prev.kind == TK_LBRACE ? "these braces hold one expression, and no statement" : NULL;
+        return s->prev.kind == TK_LBRACE ? "these braces hold one expression, and no statement"
+                                         : NULL;
     default:
         return NULL;
     case TK_MINUS:

@@ -1,7 +1,7 @@
 // Bytes to tokens. re2c matches words, numbers and punctuation; comments and strings, which need
 // counting or decoding, are plain loops beside it.
 //
-// The text ends in a NUL that no rule crosses; a NUL before the end is an illegal byte like any other.
+// The text ends in a NUL that no rule crosses; a NUL before the end is an illegal byte like others.
 #include "grammar.h"
 #include "syntax/token.h"
 #include <errno.h>
@@ -29,7 +29,8 @@ static Span span_of(const Lexer *lx, const Byte *from, const Byte *to) {
 }
 
 // Reports at [from, to); NULL once the file has had its share of errors.
-static Diag *complain(Lexer *lx, DiagCode code, const Byte *from, const Byte *to, const char *what) {
+static Diag *complain(Lexer *lx, DiagCode code, const Byte *from, const Byte *to,
+                      const char *what) {
     lx->flags |= TOKEN_AFTER_BAD;
     if (++lx->errors > MAX_ERRORS) {
         lx->stopped = true;
@@ -355,8 +356,8 @@ again:
     "yield"  { return TK_YIELD; }    "where"  { return TK_WHERE; }   "true"   { return TK_TRUE; }
     "false"  { return TK_FALSE; }    "none"   { return TK_NONE; }    "some"   { return TK_SOME; }
     "extern" { return TK_EXTERN; }
-    "async" | "await" | "effect" | "unsafe" | "macro" | "trait" | "impl" | "derive" | "rng" | "mut" |
-    "ref" | "device" { return TK_RESERVED; }
+    "async" | "await" | "effect" | "unsafe" | "macro" | "trait" | "impl" | "derive" | "rng" |
+    "mut" | "ref" | "device" { return TK_RESERVED; }
     word     { return TK_NAME; }
 
     "::" { return TK_COLONCOLON; }   "->" { return TK_ARROW; }       "=>" { return TK_FATARROW; }

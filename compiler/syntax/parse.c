@@ -1,5 +1,5 @@
-// The parser's driver: feeds marked tokens, settling the words and brackets whose meaning depends on
-// where the parser is.
+// The parser's driver: feeds marked tokens, settling the words and brackets whose meaning depends
+// on where the parser is.
 #include "grammar.h"
 #include "syntax/drive.h"
 #include <stdlib.h>
@@ -42,12 +42,9 @@ static int word_kind(Driver *d, Token t) {
         int kind, before; // before: the token that must follow, or 0
         bool contested;   // a name could stand there, too
     } words[] = {
-        {"Tensor", TK_TENSOR, TK_LBRACKET, true},
-        {"grad", TK_GRAD, TK_LPAREN, false},
-        {"grid", TK_GRID, TK_LPAREN, false},
-        {"warps", TK_WARPS, TK_LPAREN, false},
-        {"stages", TK_STAGES, TK_LPAREN, false},
-        {"inference", TK_INFERENCE, TK_NAME, false},
+        {"Tensor", TK_TENSOR, TK_LBRACKET, true}, {"grad", TK_GRAD, TK_LPAREN, false},
+        {"grid", TK_GRID, TK_LPAREN, false},      {"warps", TK_WARPS, TK_LPAREN, false},
+        {"stages", TK_STAGES, TK_LPAREN, false},  {"inference", TK_INFERENCE, TK_NAME, false},
     };
     if (next_kind(d) == TK_LPAREN && is_store(d->p.text, t))
         return grammar_accepts(d->lemon, TK_STORE) ? TK_STORE : TK_NAME;
@@ -109,17 +106,26 @@ static bool split_colons(Driver *d, int kind) {
     return true;
 }
 
+// Brackets, and reductions, whose bodies nest without any.
 static bool too_nested(Driver *d, int kind) {
-    if (!closer_of(kind) || d->open.len < MAX_BRACKETS)
+    bool brackets = closer_of(kind) && d->open.len >= MAX_BRACKETS;
+    if (!brackets && (kind != TK_REDUCE || grammar_depth(d->lemon) < MAX_STACK))
         return false;
-    Diag *diag = report(d->p.s, token_span(&d->p, d->t.data[d->at]), E1101,
-                        "brackets are nested more than %d deep", MAX_BRACKETS);
+    Span at = token_span(&d->p, d->t.data[d->at]);
+    Diag *diag =
+        brackets ? report(d->p.s, at, E1101, "brackets are nested more than %d deep", MAX_BRACKETS)
+                 : report(d->p.s, at, E1101, "reductions are nested too deep");
     diag_help(d->p.s, diag, "name a part of it with `let`; the rest of the file is not read");
     return d->done = true;
 }
 
 static void run(Driver *d) {
     while (!d->done && !d->p.stopped) {
+        if (d->errors >= MAX_ERRORS) {
+            diag_note(d->p.s, vec_last(&d->p.s->diags), (Span){0},
+                      "the rest of the file is not read after %d errors", MAX_ERRORS);
+            return;
+        }
         int kind = settle(d);
         if (split_colons(d, kind))
             continue;

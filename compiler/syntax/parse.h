@@ -2,8 +2,9 @@
 #pragma once
 #include "syntax/ast.h"
 
-// Parses the session's source number `file` into a module. Reports E1001..E1005, E1101..E1103 and goes on
-// after an error at the next statement or item; the module holds what could be read. Never NULL.
+// Parses the session's source number `file` into a module. Reports E1001..E1005, E1101..E1103 and
+// goes on after an error at the next statement or item; the module holds what could be read. Never
+// NULL.
 Module *parse_module(Session *s, int file);
 
 // One expression from text (settings, tests). NULL after reporting.

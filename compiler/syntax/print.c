@@ -1,8 +1,8 @@
-// Source text of expressions, types and signatures, in the one style, on one line.
+// Source text of expressions and types, in the one style, on one line.
 //
-// Parentheses are put where the tree needs them and nowhere else; parsing the text gives the tree back.
-// A reduction reaches as far right as it can, so one that something follows is wrapped.
-#include "syntax/ast.h"
+// Parentheses are put where the tree needs them and nowhere else; parsing the text gives the tree
+// back. A reduction reaches as far right as it can, so one that something follows is wrapped.
+#include "syntax/print.h"
 #include <inttypes.h>
 #include <string.h>
 
@@ -55,7 +55,7 @@ static bool is_plain(const Expr *e) {
     }
 }
 
-static void put_generic(const AstGenericArg *arg, StrBuf *b) {
+void print_generic(const AstGenericArg *arg, StrBuf *b) {
     if (arg->type) {
         ast_type_text(arg->type, b);
     } else if (arg->is_shape) {
@@ -64,19 +64,19 @@ static void put_generic(const AstGenericArg *arg, StrBuf *b) {
         put(b, "]");
     } else {
         // A bare name would be read as a type.
-        bool bare = is_plain(arg->expr) && arg->expr->kind != EXPR_NAME &&
-                    arg->expr->kind != EXPR_MEMBER;
+        bool bare =
+            is_plain(arg->expr) && arg->expr->kind != EXPR_NAME && arg->expr->kind != EXPR_MEMBER;
         put(b, bare ? "" : "(");
         put_expr(arg->expr, LOOSEST, b);
         put(b, bare ? "" : ")");
     }
 }
 
-static void put_generics(const AstGenericArgVec *args, StrBuf *b) {
+void print_generics(const AstGenericArgVec *args, StrBuf *b) {
     put(b, "<");
     for (int i = 0; i < args->len; i++) {
         put(b, i ? ", " : "");
-        put_generic(&args->data[i], b);
+        print_generic(&args->data[i], b);
     }
     put(b, ">");
 }
@@ -95,7 +95,7 @@ void ast_type_text(const AstType *t, StrBuf *b) {
     case AST_TYPE_NAMED:
         put_path(&t->path, b);
         if (t->args.len)
-            put_generics(&t->args, b);
+            print_generics(&t->args, b);
         break;
     case AST_TYPE_TENSOR:
         put(b, "Tensor[");
@@ -195,8 +195,7 @@ static int precedence(const Expr *e) {
     return e->kind == EXPR_UNARY || e->kind == EXPR_REDUCE ? OPERAND - 1 : OPERAND;
 }
 
-// Does the text end in a reduction's body, which would take in what follows?
-static bool is_open(const Expr *e) {
+bool print_is_open(const Expr *e) {
     while (e->kind == EXPR_BINARY || e->kind == EXPR_UNARY) {
         const Expr *last = e->kind == EXPR_BINARY ? e->b : e->a;
         if (e->kind == EXPR_BINARY && precedence(last) <= precedence(e))
@@ -222,7 +221,7 @@ static void put_base(const Expr *e, StrBuf *b) {
 
 static void put_binary(const Expr *e, StrBuf *b) {
     int level = precedence(e);
-    if (is_open(e->a))
+    if (print_is_open(e->a))
         put_wrapped(e->a, b);
     else
         put_expr(e->a, level, b);
@@ -230,7 +229,8 @@ static void put_binary(const Expr *e, StrBuf *b) {
     put_expr(e->b, level + 1, b);
 }
 
-// `a < b > (c)` would be a call: a `>` before a parenthesis is wrapped, and so is what stands left of it.
+// `a < b > (c)` would be a call: a `>` before a parenthesis is wrapped, and so is what stands left
+// of it.
 static void put_greater(const Expr *e, StrBuf *b) {
     StrBuf right = strbuf_new(b->arena);
     put_expr(e->b, precedence(e) + 1, &right);
@@ -386,7 +386,7 @@ static void put_bare(const Expr *e, StrBuf *b) {
     case EXPR_CALL:
         put_base(e->a, b);
         if (e->has_generics)
-            put_generics(&e->generics, b);
+            print_generics(&e->generics, b);
         put_args(&e->args, b);
         return;
     case EXPR_INDEX:
@@ -441,7 +441,8 @@ void ast_expr_text(const Expr *e, StrBuf *b) {
     put_expr(e, LOOSEST, b);
 }
 
-// ---- Statements (inside of a `for` that is an expression) ----------------------------------------
+// ---- Statements (inside of a `for` that is an expression)
+// ----------------------------------------
 
 static void put_named_stmt(const Stmt *s, StrBuf *b) {
     put(b, s->kind == STMT_VAR ? "var " : s->kind == STMT_ASSIGN ? "" : "let ");
@@ -503,88 +504,4 @@ static void put_stmt(const Stmt *s, StrBuf *b) {
         put(b, "<error>");
         return;
     }
-}
-
-// ---- Signatures --------------------------------------------------------------------------------
-
-static void put_generic_decls(const GenericDeclVec *list, StrBuf *b) {
-    static const char *const kinds[] = {"Dim", "Shape", "DType", "Numeric", "Integer", "Float"};
-    for (int i = 0; i < list->len; i++) {
-        const GenericDecl *g = &list->data[i];
-        strbuf_printf(b, "%s%s%s: %s", i ? ", " : "<", g->pack ? "*" : "", g->name, kinds[g->kind]);
-        if (g->fallback) {
-            put(b, " = ");
-            put_generic(g->fallback, b);
-        }
-    }
-    put(b, list->len ? ">" : "");
-}
-
-static void put_params(const ParamVec *list, StrBuf *b) {
-    for (int i = 0; i < list->len; i++) {
-        const Param *p = list->data[i];
-        strbuf_printf(b, "%s%s: ", i ? ", " : "", p->name);
-        ast_type_text(p->type_ast, b);
-        if (p->fallback) {
-            put(b, " = ");
-            put_expr(p->fallback, LOOSEST, b);
-        }
-    }
-}
-
-static void put_where(const WhereVec *list, StrBuf *b) {
-    for (int i = 0; i < list->len; i++) {
-        const Where *w = &list->data[i];
-        put(b, i ? ", " : " where ");
-        put_expr(w->a, binary_precedence(BINARY_LT) + 1, b);
-        strbuf_printf(b, " %s ", binary_text(w->rel));
-        put_expr(w->b, binary_precedence(BINARY_LT) + 1, b);
-    }
-}
-
-static void put_callable(const Item *item, StrBuf *b) {
-    put(b, "(");
-    put_params(&item->params, b);
-    put(b, ")");
-    if (item->result_ast || item->kind == ITEM_KERNEL)
-        put(b, " -> ");
-    if (item->result_ast)
-        ast_type_text(item->result_ast, b);
-    put_params(&item->results, b);
-    for (int i = 0; i < item->grid.len; i++) {
-        put(b, " ");
-        put_expr(item->grid.data[i], LOOSEST, b);
-    }
-    if (item->kernel) {
-        strbuf_printf(b, " kernel %s", item->kernel);
-        if (item->kernel_args.len)
-            put_generics(&item->kernel_args, b);
-    }
-}
-
-void ast_signature(const Item *item, StrBuf *b) {
-    strbuf_printf(b, "%s %s", item_kind_text(item->kind), item->name);
-    put_generic_decls(&item->generics, b);
-    switch (item->kind) {
-    case ITEM_FN:
-    case ITEM_OP:
-    case ITEM_KERNEL:
-    case ITEM_ENTRY:
-        put_callable(item, b);
-        break;
-    case ITEM_CONST:
-        put(b, item->result_ast ? ": " : "");
-        if (item->result_ast)
-            ast_type_text(item->result_ast, b);
-        put(b, " = ");
-        put_expr(item->value, LOOSEST, b);
-        break;
-    case ITEM_TYPE:
-        put(b, " = ");
-        ast_type_text(item->result_ast, b);
-        break;
-    default:
-        break;
-    }
-    put_where(&item->where, b);
 }

@@ -1,9 +1,10 @@
 // Syntax errors: what was expected, and where to go on.
 //
-// A small slip (`;` at a line's end, `=` for `==`) is reported and mended in place, so that the rest of
-// the file is read as it was meant. Everything else unwinds to the innermost list of statements, items,
-// members or fields, and skips to the next token that surely begins one: a keyword, or a name at the
-// start of a line followed by `=` or `:`. Bracket groups are skipped whole.
+// A small slip (`;` at a line's end, `=` for `==`) is reported and mended in place, so that the
+// rest of the file is read as it was meant. Everything else unwinds to the innermost list of
+// statements, items, members or fields, and skips to the next token that surely begins one: a
+// keyword, or a name at the start of a line followed by `=` or `:`. Bracket groups are skipped
+// whole.
 #include "grammar.h"
 #include "syntax/drive.h"
 
@@ -27,11 +28,11 @@ static const struct {
     int kinds[20]; // 0 ends; the first decides
 } groups[] = {
     {"an operator",
-     {TK_SLASH, TK_STAR, TK_PERCENT, TK_PLUS, TK_MINUS, TK_AND, TK_OR, TK_XOR, TK_EQEQ, TK_NE, TK_LT,
-      TK_LE, TK_GT, TK_GE, TK_ANDAND, TK_OROR, TK_DOT, TK_LPAREN, TK_GENERIC}},
+     {TK_SLASH, TK_STAR, TK_PERCENT, TK_PLUS, TK_MINUS, TK_AND, TK_OR, TK_XOR, TK_EQEQ, TK_NE,
+      TK_LT, TK_LE, TK_GT, TK_GE, TK_ANDAND, TK_OROR, TK_DOT, TK_LPAREN, TK_GENERIC}},
     {"an expression",
-     {TK_FLOAT, TK_INT, TK_STRING, TK_TRUE, TK_FALSE, TK_NONE, TK_SOME, TK_NAME, TK_LPAREN, TK_MINUS,
-      TK_PLUS, TK_BANG, TK_IF, TK_MATCH, TK_FOR, TK_REDUCE, TK_LBRACKET, TK_TENSOR}},
+     {TK_FLOAT, TK_INT, TK_STRING, TK_TRUE, TK_FALSE, TK_NONE, TK_SOME, TK_NAME, TK_LPAREN,
+      TK_MINUS, TK_PLUS, TK_BANG, TK_IF, TK_MATCH, TK_FOR, TK_REDUCE, TK_LBRACKET, TK_TENSOR}},
     {"a type", {TK_TENSOR, TK_NAME, TK_LPAREN, TK_LBRACKET}},
     {"a statement",
      {TK_LET, TK_VAR, TK_RETURN, TK_RETURN_VOID, TK_STATIC, TK_WHILE, TK_FOR, TK_YIELD, TK_STORE,
@@ -133,7 +134,8 @@ static void report_unexpected(Driver *d, int kind, Token t) {
         return;
     }
     if (token_is_reserved(t.kind)) {
-        complain(d, t, E1103, arena_printf(a, "%s is reserved and has no meaning yet", found), NULL);
+        complain(d, t, E1103, arena_printf(a, "%s is reserved and has no meaning yet", found),
+                 NULL);
         return;
     }
     const char *message = arena_printf(a, "expected %s, found %s", expected_text(d), found);
@@ -141,7 +143,8 @@ static void report_unexpected(Driver *d, int kind, Token t) {
     note_bracket(d, diag, t);
 }
 
-// ---- Slips that are mended in place --------------------------------------------------------------
+// ---- Slips that are mended in place
+// --------------------------------------------------------------
 
 // Reads the token as another kind.
 static bool replace(Driver *d, Token t, int kind, const char *message, const char *help) {
@@ -184,8 +187,8 @@ static bool mend_word(Driver *d, Token t) {
     if (!meant_as_name(d, t))
         return false;
     const char *what = token_is_reserved(t.kind) ? "a reserved word" : "a keyword";
-    const char *message = arena_printf(d->p.s->arena, "%s is %s and can't be a name",
-                                       found_text(d, t), what);
+    const char *message =
+        arena_printf(d->p.s->arena, "%s is %s and can't be a name", found_text(d, t), what);
     if (token_is(d->p.text, t, "mut") && token_at(d, d->at + 1).kind == TK_NAME)
         return drop(d, t, E1004, message, "a variable that changes is declared by `var`");
     complain(d, t, E1004, message, "choose another name");
@@ -197,8 +200,8 @@ static bool mend_word(Driver *d, Token t) {
 static bool mend_closer(Driver *d, Token t) {
     if (t.kind != TK_RPAREN && t.kind != TK_RBRACKET && t.kind != TK_RBRACE)
         return false;
-    bool loose = t.kind == TK_RBRACE ? d->open.len == 0
-                                     : open_kind(d) == 0 || open_kind(d) == TK_LBRACE;
+    bool loose =
+        t.kind == TK_RBRACE ? d->open.len == 0 : open_kind(d) == 0 || open_kind(d) == TK_LBRACE;
     if (!loose || t.match >= 0)
         return false;
     return drop(d, t, E1101, arena_printf(d->p.s->arena, "%s closes nothing", found_text(d, t)),
@@ -264,7 +267,8 @@ static bool begins_anew(const Driver *d, int i) {
     bool operand = kind == TK_NAME || kind == TK_IF || kind == TK_MATCH || kind == TK_SELF;
     bool ended = before == TK_NAME || before == TK_INT || before == TK_FLOAT ||
                  before == TK_STRING || before == TK_RPAREN || before == TK_RBRACKET ||
-                 before == TK_RBRACE || before == TK_TRUE || before == TK_FALSE || before == TK_NONE;
+                 before == TK_RBRACE || before == TK_TRUE || before == TK_FALSE ||
+                 before == TK_NONE;
     return operand && ended;
 }
 
@@ -313,7 +317,7 @@ static void close_braces(Driver *d, int kind) {
 
 static void unwind(Driver *d) {
     Recovery r = grammar_recovery(d->lemon);
-    if (!r.found || d->lone || d->errors >= MAX_ERRORS) {
+    if (!r.found || d->lone) {
         d->done = true;
         return;
     }

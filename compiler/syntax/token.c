@@ -1,4 +1,5 @@
-// Names of tokens, and the marks: what a bounded grammar can't see and one pass over all tokens can.
+// Names of tokens, and the marks: what a bounded grammar can't see and one pass over all tokens
+// can.
 //
 // `a < b` compares and `f<b>(x)` calls. A `<` after a name opens generics if its `>` is directly
 // followed by `(`, with only types and additive expressions between them; `sum[` and `sum<T>[` are

@@ -1,7 +1,7 @@
 // Tokens, and the interface between the lexer, the marks and the parser. Internal to this folder.
 //
-// A token's kind is Lemon's own number (TK_* of the generated grammar.h), so there is no second table.
-// The text of a token is never copied: it is the source's bytes from start to end.
+// A token's kind is Lemon's own number (TK_* of the generated grammar.h), so there is no second
+// table. The text of a token is never copied: it is the source's bytes from start to end.
 #pragma once
 #include "base/session.h"
 
@@ -24,7 +24,8 @@ enum {
     MAX_TOKENS = 4 << 20, // of a file
     MAX_ERRORS = 100,     // lexical errors, and again syntax errors, reported of one file
     MAX_BRACKETS = 256,   // brackets open at once
-    MAX_DEPTH = 1000,     // height of an expression's tree: chains of operators or members count too
+    MAX_STACK = 10000,    // symbols on the parser's stack where a reduction begins
+    MAX_DEPTH = 1000, // height of an expression's tree: chains of operators or members count too
 };
 
 // All tokens of a source, the end of the file last. Reports E1001..E1003 and E1005 (and E1101 for a
@@ -38,12 +39,12 @@ void mark_tokens(Session *s, const char *text, TokenVec *tokens);
 const char *token_name(int kind); // as in a token dump: "NAME", "LPAREN"
 const char *token_text(int kind); // for messages: "`(`", "a name"
 bool token_is(const char *text, Token t, const char *word);
-bool token_starts_statement(int kind); // keywords that only begin a statement
-bool token_starts_item(int kind);      // keywords that only begin an item or a member
-bool token_is_word(int kind);          // a keyword or a reserved word
-bool token_is_reserved(int kind);      // a reserved word without a meaning
-bool is_reduction(const char *text, Token t);          // sum prod max min any all
-bool is_store(const char *text, Token t);              // store and the atomics of kernels
+bool token_starts_statement(int kind);        // keywords that only begin a statement
+bool token_starts_item(int kind);             // keywords that only begin an item or a member
+bool token_is_word(int kind);                 // a keyword or a reserved word
+bool token_is_reserved(int kind);             // a reserved word without a meaning
+bool is_reduction(const char *text, Token t); // sum prod max min any all
+bool is_store(const char *text, Token t);     // store and the atomics of kernels
 
 // The value of a well-formed literal (of a malformed one: zero, or what can be read).
 int64_t int_value(const char *text, Token t);

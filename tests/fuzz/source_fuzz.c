@@ -1,5 +1,5 @@
-// Fuzz target: any bytes are read as a module and as an expression, within their spans, and the text
-// of an expression parses to the same tree.
+// Fuzz target: any bytes are read as a module and as an expression, within their spans, and the
+// text of an expression parses to the same tree.
 
 #include "syntax/parse.h"
 
