@@ -85,8 +85,11 @@ static bool needs_parens(const Expr *parent, const Expr *child, bool right) {
         return true;
     if (!is_binary(parent->op) || !is_binary(child->op))
         return false;
-    if (c == p && p <= loop_op_level(X_LT))
-        return parent->op != child->op || parent->op == X_LT || p >= loop_op_level(X_EQ);
+    int equal = loop_op_level(X_EQ), less = loop_op_level(X_LT);
+    if ((p == equal || p == less) && (c == equal || c == less))
+        return true; // comparisons of comparisons
+    if (c == p && p < equal)
+        return parent->op != child->op;
     if (c == p)
         return right &&
                !(parent->op == X_ADD && child->op == X_ADD && !dtype_is_float(parent->type.dtype));

@@ -110,5 +110,8 @@ bool is_view(const FnBuild *b, Val v); // shares its argument's memory
 
 // Functions (loop_fn.c).
 const char *fn_noun(LoopModule *m, const CoreFn *f); // "linear_forward"
-LoopFn *build_fn(LoopModule *m, const CoreFn *fn);
+LoopFn *loop_build_fn(LoopModule *m, const CoreFn *fn);
+
+// Removes variables and parameters that nothing mentions; the first params are results.
+void loop_sweep(LoopModule *m, LoopFn *f, int results);
 int find_loop_fn(const LoopModule *m, const CoreFn *fn);

@@ -456,7 +456,7 @@ static void sort_symbols(LoopModule *m, LoopFn *f) {
     }
 }
 
-LoopFn *build_fn(LoopModule *m, const CoreFn *fn) {
+LoopFn *loop_build_fn(LoopModule *m, const CoreFn *fn) {
     Arena *a = m->core->session->arena;
     FnBuild *b = NEW(a, FnBuild);
     LoopFn *f = NEW(a, LoopFn);
@@ -485,6 +485,7 @@ LoopFn *build_fn(LoopModule *m, const CoreFn *fn) {
         vec_push(a, &f->buffers, bytes);
         f->uses_work = true;
     }
+    loop_sweep(m, f, results);
     f->takes = b->slots.len > 0;
     for (int i = 0; i < f->callees.len; i++)
         f->takes |= m->fns.data[f->callees.data[i]]->takes;

@@ -71,7 +71,7 @@ static void add_function(LoopModule *m, const CoreFn *f) {
     }
     if (m->error)
         return;
-    LoopFn *out = build_fn(m, f);
+    LoopFn *out = loop_build_fn(m, f);
     vec_push(m->core->session->arena, &m->fns, out);
 }
 

@@ -15,6 +15,26 @@ bool is_view(const FnBuild *b, Val v) {
     return core_value(b->fn, value->args.data[0])->type->rank > 0;
 }
 
+// The arguments whose elements the body reads.
+static void mark_read(FnBuild *b, const Value *value) {
+    const Comp *c = value->comp;
+    bool *used = NEW_N(b->arena, bool, c->nodes.len + 1);
+    used[c->root] = true;
+    for (int i = c->nodes.len - 1; i >= 0; i--) {
+        const Node *n = &c->nodes.data[i];
+        if (!used[i])
+            continue;
+        if (n->op == N_READ) {
+            b->places[value->args.data[n->index]].used = true;
+            b->places[value->args.data[n->index]].needed = true;
+        }
+        for (int k = 0; k < n->read_count && n->op == N_READ; k++)
+            used[n->reads[k]] = true;
+        for (int k = 0; k < node_args(n->op) && n->op != N_READ; k++)
+            used[n->args[k]] = true;
+    }
+}
+
 static void mark_region(FnBuild *b, const Region *r) {
     for (int i = 0; i < r->yields.len; i++) {
         b->places[r->yields.data[i]].used = true;
@@ -26,7 +46,9 @@ static void mark_region(FnBuild *b, const Region *r) {
             continue;
         if (value->op == OP_LOOP)
             mark_region(b, &value->loop->region);
-        for (int a = 0; a < value->args.len; a++) {
+        if (value->op == OP_COMP)
+            mark_read(b, value);
+        for (int a = 0; a < value->args.len && value->op != OP_COMP; a++) {
             b->places[value->args.data[a]].used = true;
             b->places[value->args.data[a]].needed = true;
         }
@@ -158,7 +180,7 @@ static void define_region(FnBuild *b, const Region *r, int depth, int *position)
 static void use(FnBuild *b, Val v, int position, const Loops *loops) {
     const CoreType *t = core_value(b->fn, v)->type;
     int n = t->kind == CORE_TUPLE ? t->item_count : t->kind == CORE_TENSOR ? 1 : 0;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && b->places[v].storages; i++) {
         Storage *s = &b->storages.data[b->places[v].storages[i]];
         int at = s->depth < loops->len ? b->places[loops->data[s->depth]].end : position;
         s->last = at > s->last ? at : s->last;

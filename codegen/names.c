@@ -277,7 +277,7 @@ static const char *pick(Names *n, const char *wanted, bool fresh) {
     map_put(s->arena, &n->ever, name, (void *)(uintptr_t)name);
     vec_push(s->arena, &n->picked, name);
     vec_push(s->arena, &n->bases, base);
-    return name;
+    return arena_printf(s->arena, "%s", name); // an identity of its own
 }
 
 const char *names_pick(Names *n, const char *wanted) {
