@@ -1,4 +1,5 @@
-// Arena: a chain of blocks that grow by doubling up to 1 MiB; large requests get a block of their own.
+// Arena: a chain of blocks that grow by doubling up to 1 MiB; large requests get a block of their
+// own.
 #include "base/arena.h"
 #include <stdint.h>
 #include <stdio.h>

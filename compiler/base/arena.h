@@ -1,7 +1,7 @@
 // Arena: memory that lives as long as a compilation, a pass or a request, freed in one call.
 //
-// Nothing allocated from an arena is freed alone. Every allocation is zeroed. Out of memory ends the
-// program with a message and exit code 3: no caller has to check.
+// Nothing allocated from an arena is freed alone. Every allocation is zeroed. Out of memory ends
+// the program with a message and exit code 3: no caller has to check.
 #pragma once
 #include <stddef.h>
 

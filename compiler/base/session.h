@@ -6,11 +6,11 @@
 #include "base/vec.h"
 
 struct Session {
-    Arena *arena;         // lives as long as the session
-    Interner *names;      // identifiers, paths
+    Arena *arena;          // lives as long as the session
+    Interner *names;       // identifiers, paths
     VEC(Source *) sources; // Span.file - 1 is the index
-    VEC(Diag *) diags;    // in the order reported
-    int errors;           // how many of them are errors
+    VEC(Diag *) diags;     // in the order reported
+    int errors;            // how many of them are errors
     int warnings;
 };
 

@@ -40,5 +40,6 @@ void strbuf_vprintf(StrBuf *b, const char *format, va_list args);
 // Formatted text in the arena, NUL-terminated.
 char *arena_printf(Arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// Edit distance (insert, delete, replace, swap neighbours), for "did you mean"; at most `limit` + 1.
+// Edit distance (insert, delete, replace, swap neighbours), for "did you mean"; at most `limit`
+// + 1.
 int str_distance(const char *a, const char *b, int limit);

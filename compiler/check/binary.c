@@ -36,12 +36,23 @@ static void fold_dims(Checker *c, Expr *e) {
         return;
     e->type = type_simple(TYPE_INT);
     switch (e->binary) {
-    case BINARY_ADD: e->dim = dim_add(c->dims, a, b); break;
-    case BINARY_SUB: e->dim = dim_sub(c->dims, a, b); break;
-    case BINARY_MUL: e->dim = dim_mul(c->dims, a, b); break;
-    case BINARY_DIV: e->dim = dim_div(c->dims, a, b); break;
-    case BINARY_MOD: e->dim = dim_mod(c->dims, a, b); break;
-    default: e->dim = fold_bits(c, e->binary, a, b);
+    case BINARY_ADD:
+        e->dim = dim_add(c->dims, a, b);
+        break;
+    case BINARY_SUB:
+        e->dim = dim_sub(c->dims, a, b);
+        break;
+    case BINARY_MUL:
+        e->dim = dim_mul(c->dims, a, b);
+        break;
+    case BINARY_DIV:
+        e->dim = dim_div(c->dims, a, b);
+        break;
+    case BINARY_MOD:
+        e->dim = dim_mod(c->dims, a, b);
+        break;
+    default:
+        e->dim = fold_bits(c, e->binary, a, b);
     }
     if (e->dim)
         return;
@@ -184,8 +195,8 @@ static void check_unary(Checker *c, Expr *e, const Type *want) {
     if (e->unary == UNARY_NOT) {
         if (type_is_scalar(t) && is_bool(t))
             return;
-        Diag *d = report(c->s, e->span, E2116, "`!` needs a scalar bool, not %s",
-                         type_text(c->a, t));
+        Diag *d =
+            report(c->s, e->span, E2116, "`!` needs a scalar bool, not %s", type_text(c->a, t));
         if (is_bool(t))
             diag_help(c->s, d, "on a tensor of bool write `x ^ true`");
         make_error(e);

@@ -103,8 +103,8 @@ static void check_select(Checker *c, Expr *e, const Type *want) {
             e->type = type_simple(real ? TYPE_REAL : TYPE_INT);
             return;
         }
-        Elem elem = want && want->kind == TYPE_TENSOR ? want->elem
-                                                      : elem_of(real ? DT_F64 : DT_I64);
+        Elem elem =
+            want && want->kind == TYPE_TENSOR ? want->elem : elem_of(real ? DT_F64 : DT_I64);
         if (!coerce(c, a, type_scalar(c->a, elem)) || !coerce(c, b, type_scalar(c->a, elem)))
             return;
     }
@@ -253,7 +253,8 @@ static int axis_arg(Checker *c, Expr *e, const Type *t) {
     }
     for (int i = (int)k; k < 0 ? i < 0 : i >= 0; i += k < 0 ? 1 : -1) {
         if (t->axes[k < 0 ? t->rank + i : i].pack) {
-            report(c->s, axis->span, E2210, "a pack stands between the axis and the side counted from");
+            report(c->s, axis->span, E2210,
+                   "a pack stands between the axis and the side counted from");
             return -1;
         }
     }
@@ -330,8 +331,8 @@ static void check_fill(Checker *c, Expr *e) {
     make_error(e);
     if (!shape_arg(c, e, arg(e, 0)) || is_error(value))
         return;
-    if (e->bound[0].bound && !expect_type(c, value, type_scalar(c->a, e->bound[0].elem),
-                                          value->span, "the value"))
+    if (e->bound[0].bound &&
+        !expect_type(c, value, type_scalar(c->a, e->bound[0].elem), value->span, "the value"))
         return;
     default_literal(c, value);
     if (type_is_scalar(value->type))
@@ -399,20 +400,45 @@ void check_builtin(Checker *c, Expr *e, const Type *want) {
     if (!generic_arg(c, e) || !check_args(c, e))
         return;
     switch ((Builtin)e->builtin) {
-    case BI_CAST: check_cast(c, e); break;
-    case BI_ABS: check_abs(c, e); break;
+    case BI_CAST:
+        check_cast(c, e);
+        break;
+    case BI_ABS:
+        check_abs(c, e);
+        break;
     case BI_MIN:
-    case BI_MAX: check_min_max(c, e); break;
+    case BI_MAX:
+        check_min_max(c, e);
+        break;
     case BI_SHL:
-    case BI_SHR: check_shift(c, e); break;
-    case BI_SELECT: check_select(c, e, want); break;
-    case BI_RESHAPE: check_reshape(c, e); break;
-    case BI_BROADCAST_TO: check_broadcast_to(c, e); break;
-    case BI_PERMUTE: check_permute(c, e); break;
-    case BI_CONCAT: check_concat(c, e); break;
-    case BI_IOTA: check_iota(c, e); break;
-    case BI_FILL: check_fill(c, e); break;
-    case BI_CUMSUM: check_cumsum(c, e); break;
-    default: check_float_fn(c, e, want);
+    case BI_SHR:
+        check_shift(c, e);
+        break;
+    case BI_SELECT:
+        check_select(c, e, want);
+        break;
+    case BI_RESHAPE:
+        check_reshape(c, e);
+        break;
+    case BI_BROADCAST_TO:
+        check_broadcast_to(c, e);
+        break;
+    case BI_PERMUTE:
+        check_permute(c, e);
+        break;
+    case BI_CONCAT:
+        check_concat(c, e);
+        break;
+    case BI_IOTA:
+        check_iota(c, e);
+        break;
+    case BI_FILL:
+        check_fill(c, e);
+        break;
+    case BI_CUMSUM:
+        check_cumsum(c, e);
+        break;
+    default:
+        check_float_fn(c, e, want);
     }
 }

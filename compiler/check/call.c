@@ -217,8 +217,12 @@ static void call_item(Checker *c, Expr *e, Item *item) {
     switch (item->kind) {
     case ITEM_FN:
     case ITEM_OP:
-    case ITEM_ENTRY: check_fn_call(c, e, item); return;
-    case ITEM_STRUCT: check_struct_call(c, e, item); return;
+    case ITEM_ENTRY:
+        check_fn_call(c, e, item);
+        return;
+    case ITEM_STRUCT:
+        check_struct_call(c, e, item);
+        return;
     case ITEM_KERNEL:
         report(c->s, e->a->span, E2126, "the kernel `%s` can't be called", item->name);
         break;

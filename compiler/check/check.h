@@ -1,15 +1,17 @@
 // The checker: names, types, shapes, generics, blocks, the serve block.
 //
-// It loads the root module and everything it imports, resolves names, and types every declaration once,
-// with its generics symbolic: what it proves holds for all instances. The tree is typed in place.
+// It loads the root module and everything it imports, resolves names, and types every declaration
+// once, with its generics symbolic: what it proves holds for all instances. The tree is typed in
+// place.
 #pragma once
 #include "syntax/ast.h"
 
-// A value given from outside: `--set NAME=VALUE` or a binding file. Sets an annotated `pub const` of the
-// root module (before checking), or a generic of the model's block (when it is instantiated).
+// A value given from outside: `--set NAME=VALUE` or a binding file. Sets an annotated `pub const`
+// of the root module (before checking), or a generic of the model's block (when it is
+// instantiated).
 typedef struct {
     Name name;
-    const char *value; // source text of a literal: 32, -1.5, true, bf16
+    const char *value;  // source text of a literal: 32, -1.5, true, bf16
     const char *origin; // for messages: "--set", "config.json: rope_theta"
     bool used;
 } Setting;
@@ -20,14 +22,14 @@ typedef struct {
     DimTable *dims;
     VEC(Module *) modules; // every module loaded, imported ones first
     Module *root;
-    const char *root_dir;  // folder of the root file, for `crate` and weights paths
-    SettingVec *settings;  // or NULL
-    Map missing;           // names of modules that were not found and are reported
-    Map calls;             // Item -> its callees (ItemVec), for the recursion check
+    const char *root_dir; // folder of the root file, for `crate` and weights paths
+    SettingVec *settings; // or NULL
+    Map missing;          // names of modules that were not found and are reported
+    Map calls;            // Item -> its callees (ItemVec), for the recursion check
 } Program;
 
-// Loads, resolves and checks the program whose root module is the session's source `file`. Diagnostics go
-// to the session; the caller looks at session->errors. Never NULL.
+// Loads, resolves and checks the program whose root module is the session's source `file`.
+// Diagnostics go to the session; the caller looks at session->errors. Never NULL.
 Program *check_program(Session *s, int file, SettingVec *settings);
 
 // Loads the file first; NULL (after E1202 or a message) if it can't be read.
@@ -36,11 +38,11 @@ Program *check_path(Session *s, const char *path, SettingVec *settings);
 // ---- Serve block -------------------------------------------------------------------------------
 
 typedef struct {
-    Item *block;     // the `inference serve` item, or NULL if the program has none
-    Item *model;     // block
-    Item *entry;     // generation entry, or NULL (W0003 reported)
+    Item *block;         // the `inference serve` item, or NULL if the program has none
+    Item *model;         // block
+    Item *entry;         // generation entry, or NULL (W0003 reported)
     const char *weights; // path as written, or NULL
-    int key;         // numbers among entry->params, -1 if absent
+    int key;             // numbers among entry->params, -1 if absent
     int tokens;
     int temperature; // a parameter `temperature: f32` with a default
     double default_temperature;
@@ -54,8 +56,8 @@ typedef struct {
 // False after a diagnostic (E2010).
 bool check_serve(Program *p, const char *entry, Serve *out);
 
-// The greatest value of a generic that the where clauses of its declaration and of `also` state as a
-// constant, or -1: `S <= 256` gives 256.
+// The greatest value of a generic that the where clauses of its declaration and of `also` state as
+// a constant, or -1: `S <= 256` gives 256.
 int64_t check_bound(Program *p, const Item *decl, const Generic *g);
 
 // ---- For the lowering --------------------------------------------------------------------------
@@ -63,6 +65,6 @@ int64_t check_bound(Program *p, const Item *decl, const Generic *g);
 // What a setting's text means for a generic: an integer or a dtype name. False after E5006.
 bool check_setting(Program *p, Setting *setting, const Generic *g, GenericArg *out);
 
-// Does an instance of a block meet its where clauses? E2206 for each that does not. Generics that are
-// still unbound stay symbolic.
+// Does an instance of a block meet its where clauses? E2206 for each that does not. Generics that
+// are still unbound stay symbolic.
 bool check_instance(Program *p, Item *decl, const GenericArg *args);

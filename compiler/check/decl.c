@@ -1,7 +1,7 @@
 // Declarations: generics, where clauses, signatures, members, constants, bodies.
 //
-// A signature is checked when it is first needed, in the scope of its own module; a body once, after all
-// signatures, with its generics symbolic and its where clauses as facts.
+// A signature is checked when it is first needed, in the scope of its own module; a body once,
+// after all signatures, with its generics symbolic and its where clauses as facts.
 #include "check/internal.h"
 #include "syntax/parse.h"
 #include <string.h>
@@ -96,7 +96,8 @@ static const Expr *setting_value(Program *p, Item *item) {
         Session *s = p->session;
         const char *where = arena_printf(s->arena, "<%s>", set->origin);
         int errors = s->errors;
-        Expr *e = parse_expr_text(s, session_add(s, source_new(s->arena, where, str_of(set->value))));
+        Expr *e =
+            parse_expr_text(s, session_add(s, source_new(s->arena, where, str_of(set->value))));
         if (!e || s->errors != errors)
             return NULL;
         return e;
@@ -130,8 +131,9 @@ void check_const(Program *p, Item *item, Span use) {
     item->dim = value->dim;
     item->has_real = value->has_real;
     item->real = value->real;
-    item->variant_or_bool =
-        value->kind == EXPR_BOOL ? (int)value->int_value : value->ref == REF_VARIANT ? value->field : 0;
+    item->variant_or_bool = value->kind == EXPR_BOOL    ? (int)value->int_value
+                            : value->ref == REF_VARIANT ? value->field
+                                                        : 0;
     bool constant = value->dim || value->has_real || value->kind == EXPR_BOOL ||
                     value->ref == REF_VARIANT || value->ref == REF_CONST;
     if (!constant && !is_error(value))
@@ -205,7 +207,8 @@ static void check_members(Checker *c, Item *block) {
         item->module = block->module;
         item->block = block;
         if (block_item(block, item->name) != item || block_member(block, item->name))
-            report(c->s, item->name_span, E1205, "`%s` is declared twice in this block", item->name);
+            report(c->s, item->name_span, E1205, "`%s` is declared twice in this block",
+                   item->name);
     }
 }
 

@@ -1,7 +1,8 @@
 // Expressions: names, members, literals, if, tuples; literals in context; expected types.
 //
-// A literal, or arithmetic of literals and dimensions, has the type TYPE_INT or TYPE_REAL until a context
-// gives it a dtype (coerce). Its value stays in Expr.dim or Expr.real, and nothing below it is evaluated.
+// A literal, or arithmetic of literals and dimensions, has the type TYPE_INT or TYPE_REAL until a
+// context gives it a dtype (coerce). Its value stays in Expr.dim or Expr.real, and nothing below it
+// is evaluated.
 #include "check/internal.h"
 #include <float.h>
 #include <math.h>
@@ -54,9 +55,12 @@ static bool coerce_parts(Checker *c, Expr *e, const Type *want) {
     if (e->dim || e->has_real)
         return true;
     switch (e->kind) {
-    case EXPR_IF: return coerce(c, e->a, want) && coerce(c, e->b, want);
-    case EXPR_UNARY: return coerce(c, e->a, want);
-    case EXPR_BINARY: return coerce(c, e->a, want) && coerce(c, e->b, want);
+    case EXPR_IF:
+        return coerce(c, e->a, want) && coerce(c, e->b, want);
+    case EXPR_UNARY:
+        return coerce(c, e->a, want);
+    case EXPR_BINARY:
+        return coerce(c, e->a, want) && coerce(c, e->b, want);
     case EXPR_CALL: {
         int first = e->builtin == BI_SELECT;
         for (int i = first; i < e->args.len; i++) {
@@ -71,15 +75,16 @@ static bool coerce_parts(Checker *c, Expr *e, const Type *want) {
                 return false;
         }
         return true;
-    default: return true;
+    default:
+        return true;
     }
 }
 
 bool coerce(Checker *c, Expr *e, const Type *want) {
     if (!contextual(e->type) || want->kind != TYPE_TENSOR)
         return true;
-    bool allowed = e->type->kind == TYPE_REAL ? elem_is_float(want->elem)
-                                              : elem_is_numeric(want->elem);
+    bool allowed =
+        e->type->kind == TYPE_REAL ? elem_is_float(want->elem) : elem_is_numeric(want->elem);
     if (!allowed) {
         report(c->s, e->span, E2101, "%s can't be %s",
                e->type->kind == TYPE_REAL ? "a float constant" : "an integer constant",
@@ -253,12 +258,20 @@ static void check_name(Checker *c, Expr *e) {
         ref.member->used = true;
         e->type = ref.member->type ? ref.member->type : type_error();
         break;
-    case REF_GENERIC: generic_value(c, e, ref.generic); break;
+    case REF_GENERIC:
+        generic_value(c, e, ref.generic);
+        break;
     case REF_CONST:
     case REF_ENUM:
-    case REF_FN: item_value(c, e, ref.item); break;
-    case REF_BUILTIN: not_a_value(c, e, "a built-in function"); break;
-    case REF_MODULE: not_a_value(c, e, "a module"); break;
+    case REF_FN:
+        item_value(c, e, ref.item);
+        break;
+    case REF_BUILTIN:
+        not_a_value(c, e, "a built-in function");
+        break;
+    case REF_MODULE:
+        not_a_value(c, e, "a module");
+        break;
     default:
         make_error(e);
         if (find_index(c, e->name, false)) {
@@ -325,8 +338,8 @@ static void check_block_member(Checker *c, Expr *e) {
     Member *m = block_member(block->decl, e->name);
     if (!m) {
         bool method = block_item(block->decl, e->name) != NULL;
-        Diag *d = report(c->s, e->name_span, E2107, "`%s` has no member `%s`", block->decl_name,
-                         e->name);
+        Diag *d =
+            report(c->s, e->name_span, E2107, "`%s` has no member `%s`", block->decl_name, e->name);
         if (method)
             diag_help(c->s, d, "it is a method: call it");
         make_error(e);
@@ -460,29 +473,63 @@ static void refuse(Checker *c, Expr *e, DiagCode code, const char *why) {
 
 void check_expr(Checker *c, Expr *e, const Type *want) {
     switch (e->kind) {
-    case EXPR_INT: check_int(c, e); break;
+    case EXPR_INT:
+        check_int(c, e);
+        break;
     case EXPR_FLOAT:
         e->has_real = true;
         e->real = e->float_value;
         e->type = type_simple(TYPE_REAL);
         break;
-    case EXPR_BOOL: e->type = type_scalar(c->a, elem_of(DT_BOOL)); break;
-    case EXPR_NONE: e->type = type_simple(TYPE_NONE); break;
-    case EXPR_SOME: check_some(c, e, want); break;
-    case EXPR_NAME: check_name(c, e); break;
-    case EXPR_MEMBER: check_member_expr(c, e); break;
-    case EXPR_CALL: check_call(c, e, want); break;
-    case EXPR_INDEX: check_index(c, e); break;
+    case EXPR_BOOL:
+        e->type = type_scalar(c->a, elem_of(DT_BOOL));
+        break;
+    case EXPR_NONE:
+        e->type = type_simple(TYPE_NONE);
+        break;
+    case EXPR_SOME:
+        check_some(c, e, want);
+        break;
+    case EXPR_NAME:
+        check_name(c, e);
+        break;
+    case EXPR_MEMBER:
+        check_member_expr(c, e);
+        break;
+    case EXPR_CALL:
+        check_call(c, e, want);
+        break;
+    case EXPR_INDEX:
+        check_index(c, e);
+        break;
     case EXPR_UNARY:
-    case EXPR_BINARY: check_binary(c, e, want); break;
-    case EXPR_IF: check_if(c, e, want); break;
-    case EXPR_MATCH: check_match(c, e, want); break;
-    case EXPR_FOR: refuse(c, e, E2124, "a `for` with a value is a whole right side"); break;
-    case EXPR_REDUCE: check_reduce(c, e, want); break;
-    case EXPR_TUPLE: check_tuple(c, e, want); break;
-    case EXPR_STRING: refuse(c, e, E2104, "a string is not a value"); break;
-    case EXPR_SHAPE: refuse(c, e, E2104, "a shape stands only in arguments that ask for one"); break;
-    case EXPR_ERROR: make_error(e); break;
+    case EXPR_BINARY:
+        check_binary(c, e, want);
+        break;
+    case EXPR_IF:
+        check_if(c, e, want);
+        break;
+    case EXPR_MATCH:
+        check_match(c, e, want);
+        break;
+    case EXPR_FOR:
+        refuse(c, e, E2124, "a `for` with a value is a whole right side");
+        break;
+    case EXPR_REDUCE:
+        check_reduce(c, e, want);
+        break;
+    case EXPR_TUPLE:
+        check_tuple(c, e, want);
+        break;
+    case EXPR_STRING:
+        refuse(c, e, E2104, "a string is not a value");
+        break;
+    case EXPR_SHAPE:
+        refuse(c, e, E2104, "a shape stands only in arguments that ask for one");
+        break;
+    case EXPR_ERROR:
+        make_error(e);
+        break;
     }
     if (e->dim && !dim_valid(e->dim)) {
         report(c->s, e->span, E2105, "the dimension leaves the range of i64");

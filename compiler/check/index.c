@@ -65,8 +65,8 @@ static bool unlisted_index(Checker *c, const Expr *e) {
     if (!c->notation || e->kind != EXPR_NAME || lookup(c, e->name).kind != REF_NONE ||
         find_index(c, e->name, true))
         return false;
-    Diag *d = report(c->s, e->span, E3101, "the index `%s` is neither an output nor reduced",
-                     e->name);
+    Diag *d =
+        report(c->s, e->span, E3101, "the index `%s` is neither an output nor reduced", e->name);
     diag_help(c->s, d, "list it on the left side, or reduce over it: sum[%s] ...", e->name);
     return true;
 }
@@ -239,7 +239,8 @@ static bool single_position(Checker *c, IndexPart *p, Axis axis) {
 // One part; appends the axes it leaves to out. False after a report.
 static bool slice_part(Checker *c, IndexPart *p, const Type *t, int axis, Axis *out, int *n) {
     switch (p->kind) {
-    case INDEX_EXPR: return single_position(c, p, t->axes[axis]);
+    case INDEX_EXPR:
+        return single_position(c, p, t->axes[axis]);
     case INDEX_PACK:
         report(c->s, p->span, E3106, "`*%s` stands only in index notation", p->pack);
         return false;
@@ -310,7 +311,8 @@ static void check_array_item(Checker *c, Expr *e) {
         return;
     default_literal(c, p->expr);
     if (!prove(c, p->at, REL_GE, 0) || !facts_prove(c->facts, p->at, REL_LT, e->a->type->count)) {
-        bad_bound(c, p->expr, arena_printf(c->a, "within 0..%s", dim_text(c->a, e->a->type->count)));
+        bad_bound(c, p->expr,
+                  arena_printf(c->a, "within 0..%s", dim_text(c->a, e->a->type->count)));
         return;
     }
     e->type = e->a->type->items[0];

@@ -22,9 +22,9 @@ typedef struct {
     Arena *a;
     DimTable *dims;
     Module *module;
-    Item *block;        // enclosing block, or NULL
-    Item *fn;           // enclosing fn, op, entry, or NULL
-    Facts *facts;       // what is known here
+    Item *block;  // enclosing block, or NULL
+    Item *fn;     // enclosing fn, op, entry, or NULL
+    Facts *facts; // what is known here
     Scope *scope;
     Notation *notation; // or NULL outside of index notation
     int loop_depth;     // static for, while, for
@@ -74,8 +74,9 @@ const Type *resolve_type(Checker *c, AstType *t);
 Elem resolve_elem(Checker *c, AstType *t);
 const Axis *resolve_shape(Checker *c, const ShapeVec *shape, int *count);
 const Dim *resolve_dim(Checker *c, Expr *e); // a compile-time integer, else E2123 and NULL
-bool is_negative(Checker *c, const Dim *d);   // provably
-bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span span, GenericArg *out);
+bool is_negative(Checker *c, const Dim *d);  // provably
+bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span span,
+                          GenericArg *out);
 bool finish_generics(Checker *c, Item *decl, GenericArg *args, Span span);
 void check_bounds(Checker *c, Item *decl, const GenericArg *args, Span span);
 bool prove_where(Checker *c, Item *decl, const Subst *s, Span span);
@@ -84,9 +85,10 @@ const Subst *subst_block(Checker *c, const Type *block);
 
 // expr.c: expressions
 void check_expr(Checker *c, Expr *e, const Type *want);
-bool coerce(Checker *c, Expr *e, const Type *want); // a constant gets its dtype; false after a report
-void default_literal(Checker *c, Expr *e);          // i64 or f64 for a constant without context
-const Type *expect_tensor(Checker *c, Expr *e);     // NULL (reported) if it is none
+bool coerce(Checker *c, Expr *e,
+            const Type *want);                  // a constant gets its dtype; false after a report
+void default_literal(Checker *c, Expr *e);      // i64 or f64 for a constant without context
+const Type *expect_tensor(Checker *c, Expr *e); // NULL (reported) if it is none
 bool expect_type(Checker *c, Expr *e, const Type *want, Span span, const char *what);
 const Type *broadcast(Checker *c, const Type *a, const Type *b, Elem elem, Span span);
 void mismatch(Checker *c, Span span, const Type *want, const Type *have, const char *what);

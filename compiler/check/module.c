@@ -1,7 +1,8 @@
 // Modules: finding files, parsing them, resolving imports, the scope of items.
 //
-// `std.a.b` is embedded (stdlib/a/b.serin); `crate.a.b` is a/b.serin beside the root file's package folder.
-// A module is in one of three states, so that an import cycle is seen when a running one is met again.
+// `std.a.b` is embedded (stdlib/a/b.serin); `crate.a.b` is a/b.serin beside the root file's package
+// folder. A module is in one of three states, so that an import cycle is seen when a running one is
+// met again.
 #include "base/embedded.h"
 #include "check/internal.h"
 #include "syntax/parse.h"
@@ -36,8 +37,8 @@ static void fill_scope(Program *p, Module *m) {
         if (is_prelude_name(item->name)) {
             report(p->session, item->name_span, E1207, "`%s` is a built-in name", item->name);
         } else if (other) {
-            Diag *d = report(p->session, item->name_span, E1204, "`%s` is declared twice",
-                             item->name);
+            Diag *d =
+                report(p->session, item->name_span, E1204, "`%s` is declared twice", item->name);
             diag_note(p->session, d, other->name_span, "it was declared here first");
         } else {
             map_put(p->session->arena, &m->scope, item->name, item);
@@ -116,8 +117,8 @@ static void resolve_import(Program *p, Module *m, Import *im) {
     if (!im->item) {
         report(s, im->span, E1201, "`%s` has no item `%s`", im->module->key, im->name);
     } else if (!im->item->pub) {
-        Diag *d = report(s, im->span, E1203, "`%s` is not public in `%s`", im->name,
-                         im->module->key);
+        Diag *d =
+            report(s, im->span, E1203, "`%s` is not public in `%s`", im->name, im->module->key);
         diag_note(s, d, im->item->name_span, "it is declared here, without `pub`");
     }
     if (module_item(m, im->alias))

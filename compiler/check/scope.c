@@ -1,4 +1,5 @@
-// Names: locals, then generics and parameters, members of the block, items and imports, the prelude.
+// Names: locals, then generics and parameters, members of the block, items and imports, the
+// prelude.
 #include "check/internal.h"
 #include <string.h>
 
@@ -24,7 +25,7 @@ int builtin_find(const char *name) {
 }
 
 bool is_prelude_name(const char *name) {
-    static const char *const kinds[] = {"Tensor", "Dim",     "Shape", "DType",
+    static const char *const kinds[] = {"Tensor",  "Dim",     "Shape", "DType",
                                         "Numeric", "Integer", "Float"};
     Dtype t;
     if (dtype_find(name, &t) || builtin_find(name) >= 0)
@@ -80,9 +81,12 @@ static bool find_in_block(Checker *c, Name name, Ref *ref) {
 
 static RefKind kind_of(const Item *item) {
     switch (item->kind) {
-    case ITEM_CONST: return REF_CONST;
-    case ITEM_ENUM: return REF_ENUM;
-    default: return REF_FN; // also types and blocks: not values, which the user of the ref says
+    case ITEM_CONST:
+        return REF_CONST;
+    case ITEM_ENUM:
+        return REF_ENUM;
+    default:
+        return REF_FN; // also types and blocks: not values, which the user of the ref says
     }
 }
 

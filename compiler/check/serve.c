@@ -37,7 +37,8 @@ static const char *field_fault(const ServeField *f) {
                    ? NULL
                    : "the only target of this version is `cpu`";
     if (strcmp(f->name, "cache") == 0)
-        return is_call(v, "kv_cache") && v->args.len == 1 && v->args.data[0].value->kind == EXPR_NAME
+        return is_call(v, "kv_cache") && v->args.len == 1 &&
+                       v->args.data[0].value->kind == EXPR_NAME
                    ? NULL
                    : "write kv_cache(S), S being the axis of positions";
     if (strcmp(f->name, "precision") == 0)

@@ -11,7 +11,8 @@ void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim) {
         p->local = declare(c, p->name, p->span, type, false);
         p->local->dim = dim;
         return;
-    case PATTERN_WILD: return;
+    case PATTERN_WILD:
+        return;
     case PATTERN_TUPLE: {
         bool fits = type->kind == TYPE_TUPLE && type->item_count == p->items.len;
         if (!fits && type->kind != TYPE_ERROR)
@@ -29,7 +30,8 @@ void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim) {
     }
 }
 
-// Binds an arm's pattern; the number of the case it covers (some 0, none 1, variants), 64 for all, -1.
+// Binds an arm's pattern; the number of the case it covers (some 0, none 1, variants), 64 for all,
+// -1.
 int check_arm_pattern(Checker *c, Pattern *p, const Type *type) {
     p->type = type;
     p->variant = -1;
@@ -286,17 +288,38 @@ void check_scan(Checker *c, Expr *e, const Type *want) {
 
 static void check_stmt(Checker *c, Stmt *st, bool last) {
     switch (st->kind) {
-    case STMT_LET: check_let(c, st); break;
-    case STMT_LET_INDEX: check_notation(c, st); break;
-    case STMT_VAR: check_var(c, st); break;
-    case STMT_ASSIGN: check_assign(c, st); break;
-    case STMT_RETURN: check_return(c, st, last); break;
-    case STMT_STATIC_FOR: check_static_for(c, st); break;
-    case STMT_WHILE: check_while(c, st); break;
-    case STMT_FOR: check_for(c, st); break;
-    case STMT_YIELD: check_yield(c, st); break;
-    case STMT_STORE: report(c->s, st->span, E2127, "stores stand only in kernels"); break;
-    case STMT_ERROR: break;
+    case STMT_LET:
+        check_let(c, st);
+        break;
+    case STMT_LET_INDEX:
+        check_notation(c, st);
+        break;
+    case STMT_VAR:
+        check_var(c, st);
+        break;
+    case STMT_ASSIGN:
+        check_assign(c, st);
+        break;
+    case STMT_RETURN:
+        check_return(c, st, last);
+        break;
+    case STMT_STATIC_FOR:
+        check_static_for(c, st);
+        break;
+    case STMT_WHILE:
+        check_while(c, st);
+        break;
+    case STMT_FOR:
+        check_for(c, st);
+        break;
+    case STMT_YIELD:
+        check_yield(c, st);
+        break;
+    case STMT_STORE:
+        report(c->s, st->span, E2127, "stores stand only in kernels");
+        break;
+    case STMT_ERROR:
+        break;
     }
 }
 

@@ -1,7 +1,7 @@
 // The TOML reader: re2c matches tokens, plain functions put them together.
 //
 // A path such as a.b.c is one interned name; a map from these names to what they are (a table by
-// header, by dotted key or by implication, or a value) is all that is needed to refuse redefinition.
+// header, by dotted key or by implication, or a value) is all it takes to refuse redefinition.
 // The text ends in a NUL that no rule crosses; the first error ends the reading.
 #include "check/toml.h"
 #include <errno.h>
@@ -78,7 +78,8 @@ static bool fail_here(Reader *r, const char *what) {
     bare = [A-Za-z0-9_-]+;
     digits = [0-9] ("_"? [0-9])*;
     decimal = [+-]? ("0" | [1-9] ("_"? [0-9])*);
-    radix = "0x" [0-9A-Fa-f] ("_"? [0-9A-Fa-f])* | "0o" [0-7] ("_"? [0-7])* | "0b" [01] ("_"? [01])*;
+    hex = "0x" [0-9A-Fa-f] ("_"? [0-9A-Fa-f])*;
+    radix = hex | "0o" [0-7] ("_"? [0-7])* | "0b" [01] ("_"? [01])*;
     exponent = [eE] [+-]? digits;
     real = decimal ("." digits exponent? | exponent);
     special = [+-]? ("inf" | "nan");

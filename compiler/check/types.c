@@ -107,16 +107,20 @@ static const Type *named_item(Checker *c, AstType *t) {
     if (!item)
         return type_error();
     if (item->signature == CHECK_RUNNING) {
-        report(c->s, t->span, item->kind == ITEM_BLOCK ? E2119 : E2122,
-               "`%s` is defined by itself", item->name);
+        report(c->s, t->span, item->kind == ITEM_BLOCK ? E2119 : E2122, "`%s` is defined by itself",
+               item->name);
         return type_error();
     }
     check_signature(c->p, item);
     switch (item->kind) {
-    case ITEM_BLOCK: return block_type(c, item, t);
-    case ITEM_TYPE: return alias_type(c, item, t);
-    case ITEM_STRUCT: return type_nominal(c->a, TYPE_STRUCT, item, item->name);
-    case ITEM_ENUM: return type_nominal(c->a, TYPE_ENUM, item, item->name);
+    case ITEM_BLOCK:
+        return block_type(c, item, t);
+    case ITEM_TYPE:
+        return alias_type(c, item, t);
+    case ITEM_STRUCT:
+        return type_nominal(c->a, TYPE_STRUCT, item, item->name);
+    case ITEM_ENUM:
+        return type_nominal(c->a, TYPE_ENUM, item, item->name);
     default:
         report(c->s, t->span, E1208, "`%s` is a %s, not a type", item->name,
                item_kind_text(item->kind));
@@ -192,9 +196,15 @@ const Type *resolve_type(Checker *c, AstType *t) {
     case AST_TYPE_NAMED:
         type = scalar_type(c, t, &elem) ? type_scalar(c->a, elem) : named_item(c, t);
         break;
-    case AST_TYPE_TENSOR: type = tensor_type(c, t); break;
-    case AST_TYPE_TUPLE: type = tuple_type(c, t); break;
-    case AST_TYPE_ARRAY: type = array_type(c, t); break;
+    case AST_TYPE_TENSOR:
+        type = tensor_type(c, t);
+        break;
+    case AST_TYPE_TUPLE:
+        type = tuple_type(c, t);
+        break;
+    case AST_TYPE_ARRAY:
+        type = array_type(c, t);
+        break;
     }
     return t->optional && type->kind != TYPE_ERROR ? type_optional(c->a, type) : type;
 }
@@ -266,8 +276,9 @@ bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span s
                           GenericArg *out) {
     bool good = true;
     if (args->len > decl->generics.len) {
-        Diag *d = report(c->s, span, E2111, "`%s` has %d generic parameters, %d arguments are given",
-                         decl->name, decl->generics.len, args->len);
+        Diag *d =
+            report(c->s, span, E2111, "`%s` has %d generic parameters, %d arguments are given",
+                   decl->name, decl->generics.len, args->len);
         diag_note(c->s, d, decl->name_span, "it is declared here");
         return false;
     }
@@ -287,8 +298,8 @@ bool finish_generics(Checker *c, Item *decl, GenericArg *args, Span span) {
             args[i].elem = subst_elem(args[i].elem, &s);
         }
         if (!args[i].bound) {
-            Diag *d = report(c->s, span, E2110, "the generic `%s` of `%s` can't be inferred", g->name,
-                             decl->name);
+            Diag *d = report(c->s, span, E2110, "the generic `%s` of `%s` can't be inferred",
+                             g->name, decl->name);
             diag_note(c->s, d, g->span, "it is declared here");
             diag_help(c->s, d, "write it: %s<...>", decl->name);
             return false;
@@ -326,12 +337,18 @@ static void where_failed(Checker *c, Item *decl, const Where *w, const Dim *l, c
 
 static Relation relation_of(BinaryOp op) {
     switch (op) {
-    case BINARY_NE: return REL_NE;
-    case BINARY_LT: return REL_LT;
-    case BINARY_LE: return REL_LE;
-    case BINARY_GT: return REL_GT;
-    case BINARY_GE: return REL_GE;
-    default: return REL_EQ;
+    case BINARY_NE:
+        return REL_NE;
+    case BINARY_LT:
+        return REL_LT;
+    case BINARY_LE:
+        return REL_LE;
+    case BINARY_GT:
+        return REL_GT;
+    case BINARY_GE:
+        return REL_GE;
+    default:
+        return REL_EQ;
     }
 }
 

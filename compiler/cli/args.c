@@ -65,7 +65,8 @@ static bool parse_flag(Arena *a, Args *out, int argc, char **argv, int *i) {
     size_t length = equals ? (size_t)(equals - text) : strlen(text);
     int flag = find_flag(out, text, length);
     if (flag < 0) {
-        fprintf(stderr, "serin: unknown flag %.*s (--help lists what there is)\n", (int)length, text);
+        fprintf(stderr, "serin: unknown flag %.*s (--help lists what there is)\n", (int)length,
+                text);
         return false;
     }
     if (out->flags[flag].kind == FLAG_BOOL) {

@@ -22,16 +22,16 @@ enum { ARGS_MOST = 64 };
 typedef struct {
     const Flag *flags;
     int count;
-    const char *given[ARGS_MOST];  // per flag: its text, "" for a bool that is set; NULL if absent
-    VEC(const char *) many;        // values of the FLAG_MANY flags, as "--set" then "NAME=VALUE"
-    VEC(const char *) paths;       // what is no flag
+    const char *given[ARGS_MOST]; // per flag: its text, "" for a bool that is set; NULL if absent
+    VEC(const char *) many;       // values of the FLAG_MANY flags, as "--set" then "NAME=VALUE"
+    VEC(const char *) paths;      // what is no flag
 } Args;
 
 // Parses argv after the command's name. False after a message to stderr: the caller exits with 2.
 bool args_parse(Arena *a, const Flag *flags, int count, int argc, char **argv, Args *out);
 
 bool args_has(const Args *args, const char *flag);
-const char *args_text(const Args *args, const char *flag);                // NULL if absent
+const char *args_text(const Args *args, const char *flag); // NULL if absent
 int64_t args_int(const Args *args, const char *flag, int64_t fallback);
 double args_number(const Args *args, const char *flag, double fallback);
 

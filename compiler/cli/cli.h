@@ -19,8 +19,8 @@ typedef struct {
 extern const Command command_check, command_dump, command_explain, command_export, command_run,
     command_serve, command_tokenize;
 
-// Prints the session's diagnostics: as JSON to stdout if the command has --json and stdout is not its
-// answer, else as text to stderr. The exit code: 1 if there are errors, else 0.
+// Prints the session's diagnostics: as JSON to stdout if the command has --json and stdout is not
+// its answer, else as text to stderr. The exit code: 1 if there are errors, else 0.
 int finish(Session *s, const Args *args);
 
 // The same to stderr only, for commands whose stdout is something else.

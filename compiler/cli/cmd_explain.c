@@ -31,6 +31,9 @@ static int run(Arena *a, const Args *args) {
     return EXIT_FINE;
 }
 
-const Command command_explain = {
-    "explain", "CODE", "Says what a diagnostic means, why, and what to do.", "serin explain E2201",
-    COMMAND_FLAGS(flags), run};
+const Command command_explain = {"explain",
+                                 "CODE",
+                                 "Says what a diagnostic means, why, and what to do.",
+                                 "serin explain E2201",
+                                 COMMAND_FLAGS(flags),
+                                 run};

@@ -97,11 +97,18 @@ static bool write_file(Model *m, const char *dir, const GenFile *f) {
 
 static bool generate_files(Model *m, GenFile **files, int *count) {
     char error[512] = "";
-    CodegenOptions o = {.entry = m->entry, .greedy = m->greedy, .key = m->key, .tokens = m->tokens,
-                        .temperature = m->temperature, .length = m->length,
-                        .context = m->window ? m->window : m->context, .window = m->window > 0,
-                        .vocab = m->vocab, .default_temperature = m->serve.default_temperature,
-                        .model_name = m->serve.model->name, .weights_name = m->weights_name};
+    CodegenOptions o = {.entry = m->entry,
+                        .greedy = m->greedy,
+                        .key = m->key,
+                        .tokens = m->tokens,
+                        .temperature = m->temperature,
+                        .length = m->length,
+                        .context = m->window ? m->window : m->context,
+                        .window = m->window > 0,
+                        .vocab = m->vocab,
+                        .default_temperature = m->serve.default_temperature,
+                        .model_name = m->serve.model->name,
+                        .weights_name = m->weights_name};
     o.runtime = runtime_files(m->a, &o.runtime_count);
     if (codegen_c(m->core, &o, files, count, error, sizeof error))
         return true;
@@ -116,8 +123,8 @@ static bool make_folder(Model *m, const char *dir) {
         return true;
     if (errno == EEXIST && rmdir(dir) == 0 && mkdir(dir, 0777) == 0)
         return true; // it was empty
-    const char *why = errno == ENOENT ? "its parent folder does not exist"
-                                      : "it exists and is no earlier export";
+    const char *why =
+        errno == ENOENT ? "its parent folder does not exist" : "it exists and is no earlier export";
     report(m->s, (Span){0}, E8001, "the folder %s can't be written to: %s", dir, why);
     return false;
 }

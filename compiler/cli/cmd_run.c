@@ -85,8 +85,8 @@ static int answer(Model *m, const Args *args, const RtTokenizer *t, const int32_
 
 static int open_tokenizer(Model *m, RtTokenizer **t) {
     if (!m->checkpoint) {
-        report(m->s, (Span){0}, E5007, "%s is a program without a tokenizer: use serin serve with ids",
-               m->path);
+        report(m->s, (Span){0}, E5007,
+               "%s is a program without a tokenizer: use serin serve with ids", m->path);
         return EXIT_WRONG;
     }
     *t = checkpoint_tokenizer(m->checkpoint, m->s);
@@ -99,7 +99,8 @@ static int run_text(Model *m, const Args *args, const char *text) {
     int32_t *ids = NULL;
     size_t count = 0;
     int code = open_tokenizer(m, &t);
-    if (code == EXIT_FINE && !rt_tokenizer_prompt(t, text, strlen(text), false, &ids, &count, &err)) {
+    if (code == EXIT_FINE &&
+        !rt_tokenizer_prompt(t, text, strlen(text), false, &ids, &count, &err)) {
         report(m->s, (Span){0}, E5007, "%s", err.text);
         code = EXIT_WRONG;
     }
@@ -176,8 +177,8 @@ static int tokenize(Arena *a, const Args *args) {
     Session *s = session_new();
     Checkpoint *ck = checkpoint_open(s, args->paths.data[0]);
     RtTokenizer *t = ck ? checkpoint_tokenizer(ck, s) : NULL;
-    bool good = t && (decode ? print_decoded(s, t, ids, count)
-                             : print_encoded(s, t, args->paths.data[1]));
+    bool good =
+        t && (decode ? print_decoded(s, t, ids, count) : print_encoded(s, t, args->paths.data[1]));
     rt_tokenizer_free(t);
     if (ck)
         checkpoint_close(ck);

@@ -65,9 +65,8 @@ static int generate(Model *m, const Args *args, const int32_t *prompt, int64_t c
         temperature = 0; // the entry does not draw
     Generator g;
     int32_t id;
-    bool good = generator_start(&g, m, prompt, count, tokens,
-                                (uint64_t)args_int(args, "--seed", 0), (float)temperature,
-                                (int)args_int(args, "--threads", 0));
+    bool good = generator_start(&g, m, prompt, count, tokens, (uint64_t)args_int(args, "--seed", 0),
+                                (float)temperature, (int)args_int(args, "--threads", 0));
     for (int64_t i = 0; good && i < tokens; i++)
         good = generator_next(&g, &id);
     if (good && args_has(args, "--json"))
@@ -112,9 +111,10 @@ static int run(Arena *a, const Args *args) {
     return code;
 }
 
-const Command command_serve = {"serve",
-                               "PATH --prompt IDS",
-                               "Generates token ids from token ids.",
-                               "serin serve examples/verses --prompt \"320 369 12\" --tokens 8 --temperature 0",
-                               COMMAND_FLAGS(flags),
-                               run};
+const Command command_serve = {
+    "serve",
+    "PATH --prompt IDS",
+    "Generates token ids from token ids.",
+    "serin serve examples/verses --prompt \"320 369 12\" --tokens 8 --temperature 0",
+    COMMAND_FLAGS(flags),
+    run};

@@ -15,8 +15,8 @@ int32_t *parse_ids(Arena *a, const char *text, int64_t *count) {
         char *end;
         errno = 0;
         long v = strtol(p, &end, 10);
-        bool good = *p >= '0' && *p <= '9' && !errno && v <= INT32_MAX &&
-                    (!*end || strchr(" \t\n", *end));
+        bool good =
+            *p >= '0' && *p <= '9' && !errno && v <= INT32_MAX && (!*end || strchr(" \t\n", *end));
         if (!good) {
             usage_error("token ids are integers separated by spaces, not \"%s\"", p);
             return NULL;

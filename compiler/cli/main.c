@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 static const Command *const commands[] = {
-    &command_check,  &command_serve,   &command_run,     &command_tokenize,
+    &command_check,  &command_serve,   &command_run,  &command_tokenize,
     &command_export, &command_explain, &command_dump,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -28,8 +28,9 @@ int finish(Session *s, const Args *args) {
 }
 
 int internal_error(const char *what, const char *details) {
-    fprintf(stderr, "serin: internal error: %s\n%s\nThis is a fault of the compiler, not of your "
-                    "program. Please report it with the input.\n",
+    fprintf(stderr,
+            "serin: internal error: %s\n%s\nThis is a fault of the compiler, not of your "
+            "program. Please report it with the input.\n",
             what, details);
     return EXIT_INTERNAL;
 }

@@ -33,8 +33,8 @@ static bool add_settings(Model *m, const Args *args) {
     for (int i = 0; own && i < own->len; i++)
         vec_push(m->a, &m->settings, own->data[i]);
     for (int i = 0; i < args->many.len; i += 2) {
-        bool sets = strcmp(args->many.data[i], "--set") == 0 ||
-                    strcmp(args->many.data[i], "--dim") == 0;
+        bool sets =
+            strcmp(args->many.data[i], "--set") == 0 || strcmp(args->many.data[i], "--dim") == 0;
         if (sets && !add_setting(m, args->many.data[i], args->many.data[i + 1]))
             return false;
     }
@@ -167,8 +167,12 @@ static CoreFn *lower(Model *m, Core *core) {
         else if (g != m->serve.length)
             args[i] = m->serve.entry->generics.data[i].value;
     }
-    LowerOptions o = {.program = m->program, .core = core, .block_args = m->block_args,
-                      .present = present, .ctx = m, .serving = true};
+    LowerOptions o = {.program = m->program,
+                      .core = core,
+                      .block_args = m->block_args,
+                      .present = present,
+                      .ctx = m,
+                      .serving = true};
     return lower_entry(&o, m->serve.model, m->serve.entry, args);
 }
 

@@ -1,5 +1,5 @@
-// A model that can be served: its program checked, its generics bound, its entry lowered, its weights
-// found and compared with it.
+// A model that can be served: its program checked, its generics bound, its entry lowered, its
+// weights found and compared with it.
 #pragma once
 #include "check/check.h"
 #include "cli/args.h"
@@ -11,22 +11,22 @@
 typedef struct {
     Session *s;
     Arena *a;
-    const char *path;     // as given
+    const char *path;       // as given
     Checkpoint *checkpoint; // or NULL: a program with a serve block
-    SettingVec settings;  // --set, and a checkpoint's
+    SettingVec settings;    // --set, and a checkpoint's
     Program *program;
     Serve serve;
     GenericArg *block_args; // per generic of serve.model
     Core *core;
     CoreFn *entry, *greedy;
-    const Dim *length;    // the symbol S, or NULL for a window
-    int64_t window;       // or 0
-    int64_t context;      // bound on prompt + tokens; -1 if there is none
+    const Dim *length; // the symbol S, or NULL for a window
+    int64_t window;    // or 0
+    int64_t context;   // bound on prompt + tokens; -1 if there is none
     int64_t vocab;
     int key, tokens, temperature; // among the entry's parameters after self; -1 if absent
-    RtWeights *weights;   // of a program; a checkpoint has its own
-    const char *weights_name; // as --json reports it
-    const char *weights_path; // the file, found or not; NULL if the program names none
+    RtWeights *weights;           // of a program; a checkpoint has its own
+    const char *weights_name;     // as --json reports it
+    const char *weights_path;     // the file, found or not; NULL if the program names none
     bool weights_missing;
 } Model;
 
@@ -35,18 +35,20 @@ typedef struct {
     {"--weights", FLAG_TEXT, "FILE", "the weights, instead of the program's own"},                 \
         {"--entry", FLAG_TEXT, "NAME", "the generation entry"},                                    \
         {"--ctx", FLAG_INT, "N", "bound of the context, in tokens"},                               \
-        {"--dim", FLAG_MANY, "NAME=N", "binds a dimension"},                                       \
-        {"--set", FLAG_MANY, "NAME=VALUE", "sets a generic or an annotated constant"}
+        {"--dim", FLAG_MANY, "NAME=N", "binds a dimension"}, {                                     \
+        "--set", FLAG_MANY, "NAME=VALUE", "sets a generic or an annotated constant"                \
+    }
 
-// Checks and binds. The exit code; on EXIT_FINE everything but the lowering is done. Diagnostics stay
-// in m->s for the caller to print.
+// Checks and binds. The exit code; on EXIT_FINE everything but the lowering is done. Diagnostics
+// stay in m->s for the caller to print.
 int model_open(Arena *a, const char *path, const Args *args, Model *m);
 
 // Lowers the entry and its greedy copy and verifies them. `prompt` gives a window its length where
 // nothing else does (0: no prompt).
 int model_lower(Model *m, const Args *args, int64_t prompt);
 
-// Compares every tensor with the program: one E5003 that lists all that is missing, extra or misshapen.
+// Compares every tensor with the program: one E5003 that lists all that is missing, extra or
+// misshapen.
 int model_match_weights(Model *m);
 
 // The tensor of a parameter, with its row map. False if it is not there.

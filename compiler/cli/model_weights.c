@@ -32,7 +32,7 @@ typedef struct {
     Model *m;
     StrBuf text; // one line for each fault
     int faults;
-    Map used;    // RtTensor -> itself
+    Map used; // RtTensor -> itself
     int64_t elements;
 } Match;
 
@@ -50,16 +50,26 @@ static void fault(Match *w, const char *format, ...) {
 
 static Dtype dtype_of(RtFormat f) {
     switch (f) {
-    case RT_F16: return DT_F16;
-    case RT_BF16: return DT_BF16;
-    case RT_F64: return DT_F64;
-    case RT_I8: return DT_I8;
-    case RT_I16: return DT_I16;
-    case RT_I32: return DT_I32;
-    case RT_I64: return DT_I64;
-    case RT_U8: return DT_U8;
-    case RT_BOOL: return DT_BOOL;
-    default: return DT_F32;
+    case RT_F16:
+        return DT_F16;
+    case RT_BF16:
+        return DT_BF16;
+    case RT_F64:
+        return DT_F64;
+    case RT_I8:
+        return DT_I8;
+    case RT_I16:
+        return DT_I16;
+    case RT_I32:
+        return DT_I32;
+    case RT_I64:
+        return DT_I64;
+    case RT_U8:
+        return DT_U8;
+    case RT_BOOL:
+        return DT_BOOL;
+    default:
+        return DT_F32;
     }
 }
 

@@ -1,7 +1,7 @@
 // Expressions as nodes of a comprehension's body.
 //
-// `pos` holds the nodes of the element's position, one for each axis of the expression. An operand of a
-// smaller rank is read at the last positions, an axis of extent 1 at 0.
+// `pos` holds the nodes of the element's position, one for each axis of the expression. An operand
+// of a smaller rank is read at the last positions, an axis of extent 1 at 0.
 #include "lower/internal.h"
 
 int cast_to(Fx *x, Body *b, int node, Dtype t) {
@@ -33,10 +33,14 @@ bool is_elementwise(const Expr *e) {
     case EXPR_UNARY:
     case EXPR_BINARY:
     case EXPR_IF:
-    case EXPR_BOOL: return true;
-    case EXPR_INDEX: return e->a->type->kind == TYPE_TENSOR;
-    case EXPR_CALL: return !e->item && builtin_elementwise(e->builtin);
-    default: return e->dim || e->has_real;
+    case EXPR_BOOL:
+        return true;
+    case EXPR_INDEX:
+        return e->a->type->kind == TYPE_TENSOR;
+    case EXPR_CALL:
+        return !e->item && builtin_elementwise(e->builtin);
+    default:
+        return e->dim || e->has_real;
     }
 }
 
@@ -62,8 +66,8 @@ static bool is_plain(const Expr *e) {
     return e->kind == EXPR_NAME || ((e->dim || e->has_real) && type_is_scalar(e->type));
 }
 
-// A node for an operand of `whole`. One that is computed and smaller than the whole is computed once,
-// apart, unless we are in index notation, where every operand is a scalar.
+// A node for an operand of `whole`. One that is computed and smaller than the whole is computed
+// once, apart, unless we are in index notation, where every operand is a scalar.
 int body_operand(Fx *x, Body *b, const Expr *whole, const Expr *e, const int *pos, int n) {
     if (e->type->kind != TYPE_TENSOR || n == 0)
         return body_node(x, b, e, pos, 0);
@@ -131,8 +135,8 @@ static int body_constant(Fx *x, Body *b, const Expr *e) {
 
 // A named constant with an annotation: its value, rounded to its dtype.
 static int named_constant(Fx *x, Body *b, const Expr *e) {
-    Expr value = {.type = e->type, .dim = e->item->dim, .has_real = e->item->has_real,
-                  .real = e->item->real};
+    Expr value = {
+        .type = e->type, .dim = e->item->dim, .has_real = e->item->has_real, .real = e->item->real};
     if (value.dim || value.has_real)
         return body_constant(x, b, &value);
     return comp_const_int(x->l->core, b->comp, DT_BOOL, e->item->variant_or_bool);
@@ -158,15 +162,20 @@ int body_node(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
         return body_constant(x, b, e);
     const Expr *arm;
     switch (e->kind) {
-    case EXPR_BOOL: return comp_const_int(x->l->core, b->comp, DT_BOOL, e->int_value);
-    case EXPR_UNARY: return body_unary(x, b, e, pos, n);
-    case EXPR_BINARY: return body_binary(x, b, e, pos, n);
-    case EXPR_IF: return body_if(x, b, e, pos, n);
+    case EXPR_BOOL:
+        return comp_const_int(x->l->core, b->comp, DT_BOOL, e->int_value);
+    case EXPR_UNARY:
+        return body_unary(x, b, e, pos, n);
+    case EXPR_BINARY:
+        return body_binary(x, b, e, pos, n);
+    case EXPR_IF:
+        return body_if(x, b, e, pos, n);
     case EXPR_CALL:
         return e->item ? body_call(x, b, e, pos, n) : body_builtin(x, b, e, pos, n);
     case EXPR_INDEX:
         return e->element ? body_element(x, b, e) : body_slice(x, b, e, pos, n);
-    case EXPR_REDUCE: return body_reduce(x, b, e);
+    case EXPR_REDUCE:
+        return body_reduce(x, b, e);
     case EXPR_NAME:
     case EXPR_MEMBER:
         if (e->ref == REF_CONST && e->type->kind == TYPE_TENSOR)
@@ -175,7 +184,8 @@ int body_node(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
     case EXPR_MATCH:
         match_arm(x, e, &arm);
         return arm ? body_node(x, b, arm, pos, n) : zero(x, b);
-    default: break;
+    default:
+        break;
     }
     return body_leaf(x, b, e, pos, n);
 }

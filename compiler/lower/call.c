@@ -49,7 +49,8 @@ Low lower_call(Fx *x, const Expr *e) {
     if (self.kind == LOW_ERROR || !lower_args(x, e, args))
         return error_low;
     const GenericArg *bound = subst_args(l, e->bound, e->bound_count, x->subst);
-    FnInst *f = fn_instance(l, e->item, self.kind == LOW_BLOCK ? self.inst : NULL, bound, args, x->fn);
+    FnInst *f =
+        fn_instance(l, e->item, self.kind == LOW_BLOCK ? self.inst : NULL, bound, args, x->fn);
     if (l->failed || f->running)
         return error_low;
     VEC(Val) vals = {0};
@@ -144,7 +145,8 @@ static int body_permute(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
 }
 
 // A piece of the concat: a position of its own on the axis.
-static int concat_piece(Fx *x, Body *b, const Expr *piece, const int *pos, int n, int axis, int at) {
+static int concat_piece(Fx *x, Body *b, const Expr *piece, const int *pos, int n, int axis,
+                        int at) {
     int *inner = arena_copy(x->l->a, pos, (size_t)n * sizeof *inner);
     inner[axis] = at;
     if (is_elementwise(piece))
@@ -187,14 +189,22 @@ static int body_concat(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
 
 static NodeOp unary_builtin(int b) {
     switch (b) {
-    case BI_EXP: return N_EXP;
-    case BI_LOG: return N_LOG;
-    case BI_SQRT: return N_SQRT;
-    case BI_RSQRT: return N_RSQRT;
-    case BI_SIN: return N_SIN;
-    case BI_COS: return N_COS;
-    case BI_TANH: return N_TANH;
-    default: return N_ABS;
+    case BI_EXP:
+        return N_EXP;
+    case BI_LOG:
+        return N_LOG;
+    case BI_SQRT:
+        return N_SQRT;
+    case BI_RSQRT:
+        return N_RSQRT;
+    case BI_SIN:
+        return N_SIN;
+    case BI_COS:
+        return N_COS;
+    case BI_TANH:
+        return N_TANH;
+    default:
+        return N_ABS;
     }
 }
 
@@ -211,25 +221,33 @@ int body_builtin(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
     case BI_MAX:
     case BI_SHL:
     case BI_SHR: {
-        int p = body_operand(x, b, e, arg(e, 0), pos, n), q = body_operand(x, b, e, arg(e, 1), pos, n);
+        int p = body_operand(x, b, e, arg(e, 0), pos, n),
+            q = body_operand(x, b, e, arg(e, 1), pos, n);
         return comp_binary(c, b->comp, binary_builtin(e->builtin), p, q);
     }
     case BI_SELECT: {
         int cond = body_operand(x, b, e, arg(e, 0), pos, n);
-        int p = body_operand(x, b, e, arg(e, 1), pos, n), q = body_operand(x, b, e, arg(e, 2), pos, n);
+        int p = body_operand(x, b, e, arg(e, 1), pos, n),
+            q = body_operand(x, b, e, arg(e, 2), pos, n);
         return comp_select(c, b->comp, cond, p, q);
     }
-    case BI_IOTA: return cast_to(x, b, pos[0], low_dtype(x, e->type->elem));
-    case BI_FILL: return body_operand(x, b, e, arg(e, 1), pos, n);
-    case BI_BROADCAST_TO: return body_operand(x, b, e, arg(e, 0), pos, n);
-    case BI_PERMUTE: return body_permute(x, b, e, pos, n);
-    case BI_CONCAT: return body_concat(x, b, e, pos, n);
+    case BI_IOTA:
+        return cast_to(x, b, pos[0], low_dtype(x, e->type->elem));
+    case BI_FILL:
+        return body_operand(x, b, e, arg(e, 1), pos, n);
+    case BI_BROADCAST_TO:
+        return body_operand(x, b, e, arg(e, 0), pos, n);
+    case BI_PERMUTE:
+        return body_permute(x, b, e, pos, n);
+    case BI_CONCAT:
+        return body_concat(x, b, e, pos, n);
     case BI_RESHAPE:
     case BI_CUMSUM: {
         Val v = lower_tensor(x, e);
         return v ? body_read(x, b, v, pos, n) : comp_const_int(c, b->comp, DT_I64, 0);
     }
-    default: return comp_unary(c, b->comp, unary_builtin(e->builtin),
-                               body_operand(x, b, e, arg(e, 0), pos, n));
+    default:
+        return comp_unary(c, b->comp, unary_builtin(e->builtin),
+                          body_operand(x, b, e, arg(e, 0), pos, n));
     }
 }

@@ -84,8 +84,8 @@ static bool listed(const LocalVec *v, const Local *l) {
 static void assigned(Fx *x, const StmtVec *body, LocalVec *out) {
     for (int i = 0; i < body->len; i++) {
         const Stmt *st = body->data[i];
-        bool outer = st->kind == STMT_ASSIGN && st->local &&
-                     x->locals[st->local->number].kind == LOW_TENSOR;
+        bool outer =
+            st->kind == STMT_ASSIGN && st->local && x->locals[st->local->number].kind == LOW_TENSOR;
         if (outer && !listed(out, st->local))
             vec_push(x->l->a, out, st->local);
         assigned(x, &st->body, out);
@@ -215,10 +215,17 @@ static void lower_stmt(Fx *x, const Stmt *st) {
             add_results(x, low, st->span);
         }
         break;
-    case STMT_STATIC_FOR: lower_static_for(x, st); break;
-    case STMT_WHILE: refuse(x, st->span, "`while`"); break;
-    case STMT_FOR: refuse(x, st->span, "`for`"); break;
-    default: refuse(x, st->span, "this statement");
+    case STMT_STATIC_FOR:
+        lower_static_for(x, st);
+        break;
+    case STMT_WHILE:
+        refuse(x, st->span, "`while`");
+        break;
+    case STMT_FOR:
+        refuse(x, st->span, "`for`");
+        break;
+    default:
+        refuse(x, st->span, "this statement");
     }
 }
 

@@ -9,8 +9,8 @@ const GenericArg *subst_args(Lower *l, const GenericArg *args, int n, const Subs
         if (args[i].dim)
             out[i].dim = subst_dim(l->dims, args[i].dim, s);
         else if (args[i].axes || args[i].axis_count)
-            out[i].axes = subst_axes(l->a, l->dims, args[i].axes, args[i].axis_count, s,
-                                     &out[i].axis_count);
+            out[i].axes =
+                subst_axes(l->a, l->dims, args[i].axes, args[i].axis_count, s, &out[i].axis_count);
         else
             out[i].elem = subst_elem(args[i].elem, s);
     }
@@ -292,8 +292,7 @@ static Low entry_param(Lower *l, const Param *p, bool serving) {
     return (Low){.kind = LOW_TENSOR};
 }
 
-CoreFn *lower_entry(const LowerOptions *o, Item *block, Item *entry,
-                    const GenericArg *entry_args) {
+CoreFn *lower_entry(const LowerOptions *o, Item *block, Item *entry, const GenericArg *entry_args) {
     Session *s = o->program->session;
     Lower l = {.o = o, .p = o->program, .core = o->core, .s = s, .a = s->arena};
     l.dims = o->program->dims;

@@ -33,8 +33,8 @@ struct Low {
 struct BlockInst {
     Item *decl;
     const GenericArg *args;
-    bool *present;           // per member
-    BlockInst **subs;        // per member that is a block or an array
+    bool *present;    // per member
+    BlockInst **subs; // per member that is a block or an array
     CoreBlock *core;
 };
 
@@ -89,7 +89,8 @@ typedef struct {
 } Fx;
 
 // instance.c
-BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path, Span span);
+BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
+                          Span span);
 FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericArg *args,
                     const Low *params, const CoreFn *caller);
 const GenericArg *subst_args(Lower *l, const GenericArg *args, int n, const Subst *s);

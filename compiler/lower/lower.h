@@ -1,7 +1,8 @@
 // Lowering: the typed tree to Core, instantiated for one model and one entry.
 //
-// Every function is lowered once for each set of generic arguments, block instance and present optional
-// arguments that it is called with; what stays unbound (the batch, the length) are the module's symbols.
+// Every function is lowered once for each set of generic arguments, block instance and present
+// optional arguments that it is called with; what stays unbound (the batch, the length) are the
+// module's symbols.
 #pragma once
 #include "check/check.h"
 #include "core/core.h"
@@ -10,7 +11,8 @@ typedef struct {
     Program *program;
     Core *core;
     const GenericArg *block_args; // per generic of the block; unbound dimensions become symbols
-    // Is the optional tensor at this dotted path in the weights? NULL: every optional one is absent.
+    // Is the optional tensor at this dotted path in the weights? NULL: every optional one is
+    // absent.
     bool (*present)(void *ctx, const char *path);
     void *ctx;
     bool serving; // defaulted parameters but `temperature` are replaced by their defaults

@@ -72,7 +72,8 @@ static Reduction reduction_of(ReduceKind k) {
     return map[k];
 }
 
-// The summand and the step that the numerics give it: fma for a product, pairs for two bf16 factors.
+// The summand and the step that the numerics give it: fma for a product, pairs for two bf16
+// factors.
 static int summand(Fx *x, Body *b, const Expr *e) {
     Comp *k = b->comp;
     Dtype t = low_dtype(x, e->type->elem);
@@ -115,8 +116,7 @@ Val lower_reduce(Fx *x, Body *outer, const Expr *e) {
     b.comp->out = dims.len;
     int root = reduce_root(x, &b, e, &names);
     b.comp->names = names.data;
-    const CoreType *t =
-        core_tensor(x->l->core, low_dtype(x, e->type->elem), dims.len, dims.data);
+    const CoreType *t = core_tensor(x->l->core, low_dtype(x, e->type->elem), dims.len, dims.data);
     return finish_comp(x, &b, t, root, e->span);
 }
 
@@ -142,13 +142,12 @@ Low lower_notation(Fx *x, const Stmt *st) {
         add_index(x, &b, st->indices.data[i], 0, &dims, &names);
     b.comp->out = dims.len;
     const Expr *e = st->value;
-    int root = e->kind == EXPR_REDUCE ? reduce_root(x, &b, e, &names)
-                                      : body_node(x, &b, e, NULL, 0);
+    int root =
+        e->kind == EXPR_REDUCE ? reduce_root(x, &b, e, &names) : body_node(x, &b, e, NULL, 0);
     if (x->l->failed)
         return (Low){.kind = LOW_ERROR};
     b.comp->names = names.data;
-    const CoreType *t =
-        core_tensor(x->l->core, low_dtype(x, e->type->elem), dims.len, dims.data);
+    const CoreType *t = core_tensor(x->l->core, low_dtype(x, e->type->elem), dims.len, dims.data);
     return (Low){.kind = LOW_TENSOR, .val = finish_comp(x, &b, t, root, st->span)};
 }
 

@@ -1,7 +1,7 @@
 // Expressions as values: tensors, blocks, tuples, what is absent.
 //
-// Elementwise trees and index maps become one comprehension (body.c); everything else is a value that a
-// body then reads.
+// Elementwise trees and index maps become one comprehension (body.c); everything else is a value
+// that a body then reads.
 #include "lower/internal.h"
 
 static const Low error_low = {.kind = LOW_ERROR};
@@ -55,7 +55,9 @@ Low lower_member(Fx *x, Low base, const Member *m, Span span) {
         return (Low){.kind = LOW_ABSENT};
     Val v = core_member(x->l->core, x->fn, x->region, base.val, m->name, span);
     const CoreType *t = core_value(x->fn, v)->type;
-    LowKind kind = t->kind == CORE_BLOCK ? LOW_BLOCK : t->kind == CORE_ARRAY ? LOW_ARRAY : LOW_TENSOR;
+    LowKind kind = t->kind == CORE_BLOCK   ? LOW_BLOCK
+                   : t->kind == CORE_ARRAY ? LOW_ARRAY
+                                           : LOW_TENSOR;
     core_value(x->fn, v)->name = m->name;
     return (Low){.kind = kind, .val = v, .inst = base.inst->subs[i]};
 }
@@ -76,7 +78,8 @@ static Low array_item(Fx *x, const Expr *e) {
 
 static Low lower_name(Fx *x, const Expr *e) {
     switch (e->ref) {
-    case REF_LOCAL: return x->locals[e->local->number];
+    case REF_LOCAL:
+        return x->locals[e->local->number];
     case REF_PARAM:
         for (int i = 0; i < x->item->params.len; i++) {
             if (x->item->params.data[i] == e->param)
@@ -90,7 +93,8 @@ static Low lower_name(Fx *x, const Expr *e) {
         if (e->type->kind == TYPE_ENUM)
             return (Low){.kind = LOW_ENUM, .variant = e->item->variant_or_bool};
         return tensor(comp_over(x, e, low_type(x, e->type)));
-    default: return error_low;
+    default:
+        return error_low;
     }
 }
 
@@ -152,10 +156,14 @@ Low lower_value(Fx *x, const Expr *e) {
         return tensor(comp_over(x, e, low_type(x, e->type)));
     const Expr *arm;
     switch (e->kind) {
-    case EXPR_NAME: return lower_name(x, e);
-    case EXPR_NONE: return (Low){.kind = LOW_ABSENT};
-    case EXPR_SOME: return lower_value(x, e->a);
-    case EXPR_TUPLE: return lower_tuple(x, e);
+    case EXPR_NAME:
+        return lower_name(x, e);
+    case EXPR_NONE:
+        return (Low){.kind = LOW_ABSENT};
+    case EXPR_SOME:
+        return lower_value(x, e->a);
+    case EXPR_TUPLE:
+        return lower_tuple(x, e);
     case EXPR_MEMBER:
         if (e->ref == REF_VARIANT)
             return (Low){.kind = LOW_ENUM, .variant = e->field};
@@ -178,13 +186,17 @@ Low lower_value(Fx *x, const Expr *e) {
             return error_low;
         }
         break;
-    case EXPR_REDUCE: return tensor(lower_reduce(x, NULL, e));
+    case EXPR_REDUCE:
+        return tensor(lower_reduce(x, NULL, e));
     case EXPR_INDEX:
         if (e->a->type->kind == TYPE_ARRAY)
             return array_item(x, e);
         break;
-    case EXPR_FOR: refuse(x, e->span, "a `for` with a value"); return error_low;
-    default: break;
+    case EXPR_FOR:
+        refuse(x, e->span, "a `for` with a value");
+        return error_low;
+    default:
+        break;
     }
     if (e->type->kind != TYPE_TENSOR) {
         refuse(x, e->span, "this expression");

@@ -93,11 +93,16 @@ bool elem_is_numeric(Elem e) {
 
 bool elem_satisfies(Elem e, GenericKind bound) {
     switch (bound) {
-    case GENERIC_DTYPE: return true;
-    case GENERIC_NUMERIC: return elem_is_numeric(e);
-    case GENERIC_INTEGER: return elem_is_integer(e);
-    case GENERIC_FLOAT: return elem_is_float(e);
-    default: return false;
+    case GENERIC_DTYPE:
+        return true;
+    case GENERIC_NUMERIC:
+        return elem_is_numeric(e);
+    case GENERIC_INTEGER:
+        return elem_is_integer(e);
+    case GENERIC_FLOAT:
+        return elem_is_float(e);
+    default:
+        return false;
     }
 }
 
@@ -238,6 +243,7 @@ const Type *subst_type(Arena *a, DimTable *t, const Type *type, const Subst *s) 
         copy->args = args;
         return copy;
     }
-    default: return type;
+    default:
+        return type;
     }
 }

@@ -1,5 +1,6 @@
-// Types of the language, with generics still symbolic. Types are built once and never changed; equality
-// is structural (type_equal), with dimensions compared by canonical form or, given facts, by proof.
+// Types of the language, with generics still symbolic. Types are built once and never changed;
+// equality is structural (type_equal), with dimensions compared by canonical form or, given facts,
+// by proof.
 #pragma once
 #include "base/session.h"
 #include "type/dim.h"
@@ -64,16 +65,16 @@ struct Item; // syntax/ast.h
 typedef struct Type Type;
 struct Type {
     TypeKind kind;
-    Elem elem;         // TENSOR
-    int rank;          // TENSOR: number of axes, a pack counting as one
-    const Axis *axes;  // TENSOR
-    int item_count;    // TUPLE
-    const Type **items; // TUPLE, OPTIONAL, ARRAY
-    struct Item *decl; // STRUCT, ENUM, BLOCK
-    Name decl_name;    // its name, for printing
+    Elem elem;              // TENSOR
+    int rank;               // TENSOR: number of axes, a pack counting as one
+    const Axis *axes;       // TENSOR
+    int item_count;         // TUPLE
+    const Type **items;     // TUPLE, OPTIONAL, ARRAY
+    struct Item *decl;      // STRUCT, ENUM, BLOCK
+    Name decl_name;         // its name, for printing
     const GenericArg *args; // BLOCK, STRUCT: in the order of the declaration's generics
     int arg_count;
-    const Dim *count;  // ARRAY
+    const Dim *count; // ARRAY
 };
 
 // A substitution: generics and what they stand for, simultaneously.

@@ -57,14 +57,30 @@ static void print_items(StrBuf *b, const Type *t) {
 
 void type_print(StrBuf *b, const Type *t) {
     switch (t->kind) {
-    case TYPE_ERROR: strbuf_add(b, STR("?")); break;
-    case TYPE_UNIT: strbuf_add(b, STR("nothing")); break;
-    case TYPE_INT: strbuf_add(b, STR("integer constant")); break;
-    case TYPE_REAL: strbuf_add(b, STR("float constant")); break;
-    case TYPE_NONE: strbuf_add(b, STR("none")); break;
-    case TYPE_SHAPE: strbuf_add(b, STR("shape")); break;
-    case TYPE_TENSOR: print_tensor(b, t); break;
-    case TYPE_TUPLE: print_items(b, t); break;
+    case TYPE_ERROR:
+        strbuf_add(b, STR("?"));
+        break;
+    case TYPE_UNIT:
+        strbuf_add(b, STR("nothing"));
+        break;
+    case TYPE_INT:
+        strbuf_add(b, STR("integer constant"));
+        break;
+    case TYPE_REAL:
+        strbuf_add(b, STR("float constant"));
+        break;
+    case TYPE_NONE:
+        strbuf_add(b, STR("none"));
+        break;
+    case TYPE_SHAPE:
+        strbuf_add(b, STR("shape"));
+        break;
+    case TYPE_TENSOR:
+        print_tensor(b, t);
+        break;
+    case TYPE_TUPLE:
+        print_items(b, t);
+        break;
     case TYPE_OPTIONAL:
         type_print(b, t->items[0]);
         strbuf_char(b, '?');
