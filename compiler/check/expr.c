@@ -238,6 +238,16 @@ static void item_value(Checker *c, Expr *e, Item *item) {
         not_a_value(c, e, arena_printf(c->a, "a %s", item_kind_text(item->kind)));
 }
 
+static void no_such_value(Checker *c, Expr *e) {
+    make_error(e);
+    if (!find_index(c, e->name, false)) {
+        unknown_name(c, e->name, e->span);
+        return;
+    }
+    Diag *d = report(c->s, e->span, E3104, "the index `%s` is not a value", e->name);
+    diag_help(c->s, d, "write iota(N)[%s], N being its extent", e->name);
+}
+
 static void check_name(Checker *c, Expr *e) {
     Ref ref = lookup(c, e->name);
     e->ref = ref.kind;
@@ -273,13 +283,7 @@ static void check_name(Checker *c, Expr *e) {
         not_a_value(c, e, "a module");
         break;
     default:
-        make_error(e);
-        if (find_index(c, e->name, false)) {
-            Diag *d = report(c->s, e->span, E3104, "the index `%s` is not a value", e->name);
-            diag_help(c->s, d, "write iota(N)[%s], N being its extent", e->name);
-        } else {
-            unknown_name(c, e->name, e->span);
-        }
+        no_such_value(c, e);
     }
 }
 
