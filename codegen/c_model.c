@@ -335,7 +335,7 @@ static const char *const session_tail[] = {
     "}",
     "",
     "static bool is_valid(const int32_t *tokens, int64_t count) {",
-    "    if (MODEL_WINDOW ? count != MODEL_WINDOW : count < 1 || count > MODEL_CONTEXT)",
+    "    if (MODEL_WINDOW > 0 ? count != MODEL_WINDOW : count < 1 || count > MODEL_CONTEXT)",
     "        return false;",
     "    for (int64_t i = 0; i < count; i++) {",
     "        if (tokens[i] < 0 || tokens[i] >= MODEL_VOCAB)",

@@ -183,12 +183,12 @@ static int read_prompt(const char *prompt, int64_t more, Text *text) {
 
 // Does the text fit the model? 0, or the exit code.
 static int check_length(const Text *text, int64_t tokens) {
-    if (MODEL_WINDOW && text->prompt < MODEL_WINDOW) {
+    if (MODEL_WINDOW > 0 && text->prompt < MODEL_WINDOW) {
         fprintf(stderr, "error E7001: the prompt has %lld tokens and the window is of %d\n",
                 (long long)text->prompt, MODEL_WINDOW);
         return 1;
     }
-    if (!MODEL_WINDOW && text->prompt + tokens > MODEL_CONTEXT) {
+    if (MODEL_WINDOW == 0 && text->prompt + tokens > MODEL_CONTEXT) {
         fprintf(stderr,
                 "error E7002: %lld tokens of prompt and %lld to generate do not fit the "
                 "context of %d\n",
@@ -216,11 +216,11 @@ static void print_text(const Options *o, const Text *text) {
     printf("], \"generated\": [");
     print_ids(generated, count, ", ");
     printf("], \"window\": ");
-    if (MODEL_WINDOW)
+    if (MODEL_WINDOW > 0)
         printf("%d", MODEL_WINDOW);
     else
         printf("null");
-    bool greedy = o->temperature == 0 || !MODEL_DRAWS;
+    bool greedy = o->temperature == 0 || MODEL_DRAWS == 0;
     printf(", \"greedy\": %s, \"vocab\": %d}\n", greedy ? "true" : "false", MODEL_VOCAB);
 }
 
@@ -235,7 +235,7 @@ static int generate(const Options *o, Session *session, const char *prompt) {
     for (int64_t i = 1; !code && i <= o->tokens; i++) {
         RtKey child = rt_child(rt_key(o->seed), (uint32_t)i);
         int64_t key[2] = {child.word[0], child.word[1]};
-        int64_t from = MODEL_WINDOW ? text.count - MODEL_WINDOW : 0;
+        int64_t from = MODEL_WINDOW > 0 ? text.count - MODEL_WINDOW : 0;
         text.ids[text.count] =
             session_next(session, key, text.ids + from, text.count - from, o->temperature);
         text.count++;
