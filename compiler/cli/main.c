@@ -1,49 +1,12 @@
 // serin: the command line. The commands are a table; help is printed from it.
 #include "cli/cli.h"
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const Command *const commands[] = {
     &command_check,  &command_serve,   &command_run,  &command_tokenize,
     &command_export, &command_explain, &command_dump,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
-
-bool color_wanted(FILE *out) {
-    const char *term = getenv("TERM");
-    return isatty(fileno(out)) && !getenv("NO_COLOR") && term && strcmp(term, "dumb") != 0;
-}
-
-int finish_text(Session *s) {
-    diags_print(s, stderr, color_wanted(stderr));
-    return s->errors ? EXIT_WRONG : EXIT_FINE;
-}
-
-int finish(Session *s, const Args *args) {
-    if (!args_has(args, "--json"))
-        return finish_text(s);
-    diags_json(s, stdout);
-    return s->errors ? EXIT_WRONG : EXIT_FINE;
-}
-
-int internal_error(const char *what, const char *details) {
-    fprintf(stderr,
-            "serin: internal error: %s\n%s\nThis is a fault of the compiler, not of your "
-            "program. Please report it with the input.\n",
-            what, details);
-    return EXIT_INTERNAL;
-}
-
-int usage_error(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    fputs("serin: ", stderr);
-    vfprintf(stderr, format, args);
-    fputs("\n", stderr);
-    va_end(args);
-    return EXIT_USAGE;
-}
 
 static void print_commands(FILE *out) {
     fputs("Serin compiles small typed programs of language models: it checks their shapes, runs "
