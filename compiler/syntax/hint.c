@@ -5,7 +5,7 @@
 // Around the error: what stands there, and what the parser would take.
 typedef struct {
     Driver *d;
-    Token prev, here, next;
+    Token before, prev, here, next;
     bool operand;   // an expression has just ended: an operator could follow
     bool value;     // an expression is expected
     bool statement; // a statement could begin
@@ -21,6 +21,7 @@ static Scene scene(Driver *d, int kind) {
     Scene s = {.d = d, .here = d->t.data[at]};
     s.here.kind = kind;
     s.prev = at > 0 ? d->t.data[at - 1] : (Token){0};
+    s.before = at > 1 ? d->t.data[at - 2] : (Token){0};
     s.next = at + 1 < d->t.len ? d->t.data[at + 1] : (Token){0};
     s.operand = takes(&s, TK_SLASH);
     s.value = takes(&s, TK_FLOAT);
@@ -92,7 +93,9 @@ static const char *operand_hint(const Scene *s) {
     case TK_COLONCOLON:
         return "bring the name in by `use path::{name}` and write it bare";
     case TK_LBRACE:
-        return s->prev.kind == TK_NAME
+        if (takes(s, TK_DOTDOT))
+            return "a loop is `for i in a..b { ... }`";
+        return s->prev.kind == TK_NAME && !takes(s, TK_COMMA)
                    ? "a struct is built by a call with named arguments: `Point(x = 1, y = 2)`"
                    : NULL;
     case TK_COLON:
@@ -177,7 +180,7 @@ static const char *place_hint(const Scene *s) {
         return "a body stands in `{ }`";
     if ((kind == TK_NAME || kind == TK_TENSOR) && takes(s, TK_COLON) && s->prev.kind == TK_NAME)
         return "write `name: type`";
-    if (kind == TK_COLONCOLON && takes(s, TK_DOT))
+    if (kind == TK_COLONCOLON && !s->operand)
         return "modules are joined by `.`; `::` stands once, before the names";
     if ((kind == TK_CRATE || kind == TK_SUPER) && takes(s, TK_NAME))
         return "a path begins with `crate`, `std` or a dependency's name";
@@ -189,6 +192,8 @@ const char *hint(Driver *d, int kind) {
     const char *text = word_hint(&s, s.here);
     if (!text && s.assigns)
         text = word_hint(&s, s.prev);
+    if (!text && s.assigns)
+        text = word_hint(&s, s.before);
     if (!text && s.assigns)
         text = assign_hint(&s);
     if (!text)

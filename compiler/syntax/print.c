@@ -441,8 +441,7 @@ void ast_expr_text(const Expr *e, StrBuf *b) {
     put_expr(e, LOOSEST, b);
 }
 
-// ---- Statements (inside of a `for` that is an expression)
-// ----------------------------------------
+// ---- Statements inside of a `for` that is an expression ----------------------------------------
 
 static void put_named_stmt(const Stmt *s, StrBuf *b) {
     put(b, s->kind == STMT_VAR ? "var " : s->kind == STMT_ASSIGN ? "" : "let ");

@@ -16,6 +16,10 @@ static int open_kind(const Driver *d) {
     return d->open.len ? vec_last(&d->open).kind : 0;
 }
 
+static bool is_first(Token t) {
+    return t.flags & TOKEN_FIRST;
+}
+
 static bool accepts(Driver *d, int kind) {
     return grammar_accepts(d->lemon, kind);
 }
@@ -138,13 +142,21 @@ static void report_unexpected(Driver *d, int kind, Token t) {
                  NULL);
         return;
     }
-    const char *message = arena_printf(a, "expected %s, found %s", expected_text(d), found);
-    Diag *diag = complain(d, t, E1101, message, hint(d, kind));
+    // What is missing at a line's end is shown there, not at the innocent token that follows.
+    bool in_braces = open_kind(d) == TK_LBRACE && accepts(d, TK_RBRACE);
+    bool closing = in_braces && (t.kind == 0 || (token_starts_item(t.kind) && is_first(t)));
+    bool missing = t.kind == 0 || (is_first(t) && !in_braces && !accepts(d, TK_FN));
+    Token place = t;
+    if (d->at > 0 && (closing || missing))
+        place.start = place.end = d->t.data[d->at - 1].end;
+    const char *message =
+        arena_printf(a, place.end == t.end ? "expected %s, found %s" : "expected %s before %s",
+                     closing ? "`}`" : expected_text(d), found);
+    Diag *diag = complain(d, place, E1101, message, hint(d, kind));
     note_bracket(d, diag, t);
 }
 
-// ---- Slips that are mended in place
-// --------------------------------------------------------------
+// ---- Slips that are mended in place ------------------------------------------------------------
 
 // Reads the token as another kind.
 static bool replace(Driver *d, Token t, int kind, const char *message, const char *help) {
@@ -174,13 +186,14 @@ static bool drop_separator(Driver *d, Token t, const char *message, const char *
 // A keyword where a name must be: is it meant as one?
 static bool meant_as_name(Driver *d, Token t) {
     int next = token_at(d, d->at + 1).kind;
+    bool joins = t.kind == TK_IN || t.kind == TK_AS || t.kind == TK_WHERE || t.kind == TK_ELSE;
     if (!token_is_word(t.kind) || t.kind == TK_EXTERN || !accepts(d, TK_NAME))
         return false;
     if (accepts(d, TK_LET) || (accepts(d, TK_FN) && !accepts(d, TK_PARAM)))
         return next == TK_EQ;
-    if (next == TK_COLON || next == TK_EQ || next == TK_COMMA)
+    if (next == TK_COLON || next == TK_EQ || next == TK_COMMA || next == TK_RBRACKET)
         return true;
-    return !(t.flags & TOKEN_FIRST);
+    return !is_first(t) && !joins;
 }
 
 static bool mend_word(Driver *d, Token t) {
@@ -191,7 +204,8 @@ static bool mend_word(Driver *d, Token t) {
         arena_printf(d->p.s->arena, "%s is %s and can't be a name", found_text(d, t), what);
     if (token_is(d->p.text, t, "mut") && token_at(d, d->at + 1).kind == TK_NAME)
         return drop(d, t, E1004, message, "a variable that changes is declared by `var`");
-    complain(d, t, E1004, message, "choose another name");
+    complain(d, t, E1004, message,
+             t.kind == TK_SELF ? "members are used by their bare names" : "choose another name");
     feed(d, TK_NAME, t);
     d->at++;
     return true;
@@ -202,7 +216,7 @@ static bool mend_closer(Driver *d, Token t) {
         return false;
     bool loose =
         t.kind == TK_RBRACE ? d->open.len == 0 : open_kind(d) == 0 || open_kind(d) == TK_LBRACE;
-    if (!loose || t.match >= 0)
+    if (!loose || t.match >= 0 || accepts(d, TK_FLOAT))
         return false;
     return drop(d, t, E1101, arena_printf(d->p.s->arena, "%s closes nothing", found_text(d, t)),
                 "remove it");
@@ -257,10 +271,6 @@ static bool mend_angle(Driver *d, Token t) {
 
 // ---- Going on ----------------------------------------------------------------------------------
 
-static bool is_first(Token t) {
-    return t.flags & TOKEN_FIRST;
-}
-
 // An operand that stands first on its line, after one that ended the line before.
 static bool begins_anew(const Driver *d, int i) {
     int kind = token_at(d, i).kind, before = i > 0 ? token_at(d, i - 1).kind : 0;
@@ -270,6 +280,16 @@ static bool begins_anew(const Driver *d, int i) {
                  before == TK_RBRACE || before == TK_TRUE || before == TK_FALSE ||
                  before == TK_NONE;
     return operand && ended;
+}
+
+// A word that begins a declaration in some other language: a mistake of its own.
+static bool declares_elsewhere(const char *text, Token t) {
+    static const char *const words[] = {"def", "func", "function", "class", "import", "from"};
+    for (int i = 0; i < (int)(sizeof words / sizeof *words); i++) {
+        if (token_is(text, t, words[i]))
+            return true;
+    }
+    return t.kind == TK_RESERVED;
 }
 
 // Does the token at i surely begin an entry of the list, or end it?
@@ -285,6 +305,8 @@ static bool resumes(const Driver *d, const Recovery *r, int i) {
         return is_first(t);
     if (r->items && named && token_is(d->p.text, t, "inference"))
         return next == TK_NAME;
+    if (r->items && (named || t.kind == TK_RESERVED))
+        return is_first(t) && declares_elsewhere(d->p.text, t);
     if (r->statements) {
         bool store = named && next == TK_LPAREN && is_store(d->p.text, t);
         return token_starts_statement(t.kind) || (t.kind == TK_FOR && is_first(t)) ||
