@@ -7,11 +7,12 @@
 // integers. Bounds are found by Fourier-Motzkin elimination with integer tightening. All of it
 // fails closed: what grows too large or overflows is not proved.
 //
-// Assumed: dimensions are at least 0, S at least 1, positions below 2^24, tokens not negative.
+// Assumed: dimensions are at least 0, S at least 1, positions and dimensions below 2^20, tokens
+// from 0 to 2^24. What might leave the exact range of its dtype under these is opaque.
 #pragma once
 #include "opt/term.h"
 
-#define FORM_MAX 10                   // variables in a form
+#define FORM_MAX 8                    // variables in a form
 #define ALT_MAX 16                    // alternatives of a term
 #define AFFINE_INF ((int64_t)1 << 62) // unbounded; -AFFINE_INF: below everything, or infeasible
 
@@ -22,6 +23,7 @@ struct Var {
     const Dim *dim;   // VAR_INDEX: the extent; VAR_DIM: the dimension
     const Term *term; // VAR_TERM
     bool natural;     // VAR_TERM: not negative
+    double most;      // the greatest absolute value
     bool length;      // its value depends on S (dimensions and what is computed from them)
     struct Form *of;  // VAR_DIV: the dividend
     int64_t by;       // VAR_DIV: the divisor, > 0
@@ -55,7 +57,7 @@ typedef struct {
 
 typedef struct {
     int n; // 0: not affine
-    Alt alts[ALT_MAX];
+    const Alt *alts;
 } Alts;
 
 typedef struct Affine Affine;
@@ -63,7 +65,8 @@ typedef struct Affine Affine;
 // A prover over terms of `t`; S is the symbol of positions (not NULL).
 Affine *affine_new(Arena *a, Terms *t, const Dim *S);
 const Var *affine_index(Affine *p, const char *name, const Dim *extent); // a new index variable
-const Var *affine_length(Affine *p);                                     // the variable of S
+Terms *affine_terms(Affine *p);
+const Var *affine_length(Affine *p); // the variable of S
 
 Form form_const(int64_t k);
 Form form_var(const Var *v);
@@ -79,7 +82,7 @@ const Cons *cons_less(Affine *p, const Cons *c, const Form *a, const Form *b,
 const Cons *cons_join(Affine *p, const Cons *a, const Cons *b);
 
 // The alternatives of an integer term (or of a float that is exact); n = 0 if it is none.
-Alts affine_forms(Affine *p, const Term *e);
+const Alts *affine_forms(Affine *p, const Term *e);
 
 // What follows from a condition being true or false, added to c.
 const Cons *affine_facts(Affine *p, const Cons *c, const Term *cond, bool truth);

@@ -31,6 +31,7 @@ struct Term {
     double f;           // N_CONST of floats
     uint32_t id;        // in order of making
     uint32_t hash;      // of all of the above
+    uint64_t vars;      // a bit for each variable in it, by id modulo 64
     int depth;          // 1 for a leaf
 };
 
