@@ -255,6 +255,8 @@ static bool run_member(Interp *it, const Run *run, const Value *value, Slot *out
 static bool run_pick(Interp *it, const Run *run, const Value *value, Slot *out) {
     const Slot *array = slot_of(run, value->args.data[0]);
     int64_t i = *(const int64_t *)slot_of(run, value->args.data[1])->t.data;
+    if (value->type->kind == CORE_TENSOR)
+        return tensor_pick(it, array, i, out);
     if (i < 0 || i >= array->count)
         return run_fail(it, "block %lld of an array of %lld", (long long)i,
                         (long long)array->count);
@@ -277,6 +279,9 @@ static bool run_value(Interp *it, Run *run, Val v) {
         return run_member(it, run, value, out);
     case OP_PICK:
         return run_pick(it, run, value, out);
+    case OP_WRITE:
+        return state_write(it, slot_of(run, value->args.data[0]), slot_of(run, value->args.data[1]),
+                           slot_of(run, value->args.data[2]), out);
     case OP_RESULT: {
         const Slot *tuple = slot_of(run, value->args.data[0]);
         if (!tuple->items || value->index < 0 || value->index >= tuple->count)
@@ -327,6 +332,14 @@ static bool run_fn(Interp *it, const CoreFn *fn, int nargs, const Slot *const *a
 // ---- The call
 // ------------------------------------------------------------------------------------
 
+static bool is_state(const CoreFn *fn, Val v) {
+    for (int i = 0; i < fn->states.len; i++) {
+        if (fn->states.data[i] == v)
+            return true;
+    }
+    return false;
+}
+
 static bool check_args(Interp *it, const CoreFn *fn, const InterpBlock *self, int nargs,
                        const Tensor *args) {
     int first = fn->self ? 1 : 0;
@@ -345,6 +358,8 @@ static bool check_args(Interp *it, const CoreFn *fn, const InterpBlock *self, in
             return run_fail(it, "%s is no tensor", what);
         if (!tensor_check(it, what, param->type, &args[i]))
             return false;
+        if (is_state(fn, fn->params.data[first + i]) && !tensor_is_plain(&args[i]))
+            return run_fail(it, "%s is a state: it must be stored as it is typed", what);
     }
     return true;
 }
@@ -387,6 +402,7 @@ bool interp_call(Interp *it, const CoreFn *fn, const InterpBlock *self, int narg
             slots[i].block = (InterpBlock *)self; // nothing changes blocks
         else
             slots[i].t = args[i - first];
+        slots[i].writable = is_state(fn, fn->params.data[i]);
         pointers[i] = &slots[i];
     }
     ok = ok && run_fn(it, fn, count, pointers, &out) &&

@@ -45,8 +45,10 @@ InterpBlock *interp_block(Interp *it, const CoreBlock *block, InterpWeight *weig
 
 // Calls a function. `self` is the block of a method, NULL for others; `args` are its other
 // parameters, nargs of them. `results` has room for one tensor per value the function yields; they
-// are owned by the interpreter and live until its next call or interp_release. Dims of arguments
-// must be those of the parameters. False: the message is in error (size bytes).
+// are owned by the interpreter and live until its next call or interp_release; one that is an
+// argument, a weight or a state is a view of its memory. Dims of arguments must be those of the
+// parameters. The argument for a state is memory that the call changes, in spite of its const.
+// False: the message is in error (size bytes).
 bool interp_call(Interp *it, const CoreFn *fn, const InterpBlock *self, int nargs,
                  const Tensor *args, Tensor *results, char *error, size_t size);
 void interp_release(Interp *it); // frees the results of the last call and all scratch memory

@@ -251,7 +251,8 @@ static bool job_compute(Job *j, const CoreType *type, const Slot *const *args, S
     const Node *root = job_node(j, j->comp->root);
     if (j->comp->reshape)
         return job_view(j, type, -1, args[0], out);
-    if (is_identity(j, type))
+    // Of a state the value now is meant, whatever is written later.
+    if (is_identity(j, type) && !args[root->index]->writable)
         return job_view(j, type, root->index, args[root->index], out);
     if (!tensor_new(j->it, type->dtype, type->rank, j->extent, out))
         return false;

@@ -2,6 +2,7 @@
 //
 //   interp.c    calls, loops, frames            blocks.c    the trees of weights
 //   tensor.c    buffers, shapes, errors         job.c       one comprehension: shapes, forms, views
+//   state.c     items of tensors, states
 //   contract.c  contractions by matrix kernels  sweep.c     everything else, in blocks of elements
 #pragma once
 #include "base/map.h"
@@ -32,6 +33,7 @@ typedef struct Slot Slot;
 struct Slot {
     Tensor t;             // tensor
     Buffer *buffer;       // tensor: its memory, NULL if borrowed or not set
+    bool writable;        // tensor: memory of a state, which a later write may change
     InterpBlock **blocks; // array; block: NULL
     InterpBlock *block;   // block
     int64_t count;        // array: blocks; tuple: items
@@ -103,3 +105,10 @@ bool job_run(Interp *it, const CoreFn *fn, const Value *value, int nargs, const 
 
 // Makes a plain tensor of one in any storage (dequantises, undoes row maps).
 bool job_plain(Interp *it, Slot *s);
+
+// `out` becomes a view of item i along the first axis.
+bool tensor_pick(Interp *it, const Slot *from, int64_t i, Slot *out);
+
+// Stores rows [B, C, ..] in the state [B, Cap, ..], row c of b at pos[b] + c; `out` holds the
+// state.
+bool state_write(Interp *it, const Slot *state, const Slot *rows, const Slot *pos, Slot *out);
