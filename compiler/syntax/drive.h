@@ -19,7 +19,7 @@ typedef struct {
     TokenVec t;     // all tokens, marked
     int at;         // the next one
     VEC(Open) open; // brackets open now
-    int errors;     // syntax errors met
+    int errors;     // of the session before the first syntax error
     int failed_at;  // token at which the last one was, or -1
     int separated;  // list (its opener's token + 1, or 0) whose needless separators were reported
     bool cut;       // the tokens end before the file

@@ -150,7 +150,7 @@ static const char *statement_hint(const Scene *s) {
     case TK_OP:
     case TK_ENTRY:
     case TK_PUB:
-        return "functions are not nested";
+        return "add `}` before it: functions are not nested";
     default:
         return NULL;
     }

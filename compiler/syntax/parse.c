@@ -72,6 +72,7 @@ static int less_kind(Driver *d, Token t) {
 static int settle(Driver *d) {
     Token t = d->t.data[d->at];
     int next = next_kind(d);
+    bool leaves = next == TK_RBRACE || next == 0 || token_starts_statement(next) || next == TK_FN;
     switch (t.kind) {
     case TK_NAME:
         return word_kind(d, t);
@@ -81,8 +82,7 @@ static int settle(Driver *d) {
         return d->open.len && vec_last(&d->open).kind == TK_GENERIC ? TK_GENERIC_END : TK_GT;
     case TK_RETURN:
         // Without a value only where no value can follow.
-        return next == TK_RBRACE || next == 0 || token_starts_statement(next) ? TK_RETURN_VOID
-                                                                              : TK_RETURN;
+        return leaves ? TK_RETURN_VOID : TK_RETURN;
     default:
         return t.kind;
     }
@@ -121,7 +121,7 @@ static bool too_nested(Driver *d, int kind) {
 
 static void run(Driver *d) {
     while (!d->done && !d->p.stopped) {
-        if (d->errors >= MAX_ERRORS) {
+        if (d->p.s->errors - d->errors >= MAX_ERRORS) {
             diag_note(d->p.s, vec_last(&d->p.s->diags), (Span){0},
                       "the rest of the file is not read after %d errors", MAX_ERRORS);
             return;
@@ -147,6 +147,7 @@ static Driver driver(Session *s, int file) {
     d.p = (Parser){.s = s, .file = file, .text = text, .module = m};
     d.t = lex(s, file, &d.cut);
     mark_tokens(s, text, &d.t);
+    d.errors = s->errors;
     return d;
 }
 

@@ -123,7 +123,6 @@ static void note_bracket(Driver *d, Diag *diag, Token t) {
 }
 
 static Diag *complain(Driver *d, Token t, DiagCode code, const char *message, const char *help) {
-    d->errors++;
     Diag *diag = report(d->p.s, token_span(&d->p, t), code, "%s", message);
     if (help)
         diag_help(d->p.s, diag, "%s", help);
@@ -204,8 +203,12 @@ static bool mend_word(Driver *d, Token t) {
         arena_printf(d->p.s->arena, "%s is %s and can't be a name", found_text(d, t), what);
     if (token_is(d->p.text, t, "mut") && token_at(d, d->at + 1).kind == TK_NAME)
         return drop(d, t, E1004, message, "a variable that changes is declared by `var`");
-    complain(d, t, E1004, message,
-             t.kind == TK_SELF ? "members are used by their bare names" : "choose another name");
+    const char *help = "choose another name";
+    if (accepts(d, TK_CRATE))
+        help = "a path begins with `crate`, `std` or a dependency's name";
+    else if (t.kind == TK_SELF)
+        help = "members are used by their bare names";
+    complain(d, t, E1004, message, help);
     feed(d, TK_NAME, t);
     d->at++;
     return true;
