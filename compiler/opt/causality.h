@@ -83,13 +83,13 @@ struct CausalValue {
     const CausalCause *mix;     // reads another row of the batch
     const CausalCause *late;    // depends on a later position
     bool wild;                  // carried: may be other than ordinary (mask constants, NaN)
-    const void *whole;          // the interval of all its elements for each limit (opt/values.h)
-    // demand, from the outputs backwards, before any cut
     CausalMode mode;
     int row;                     // the row axis, or -1
-    bool need_rows, need_last;   // is read at the current row / the last position
-    int64_t back[CORE_MAX_RANK]; // per position axis: how far before the row it is read;
-                                 // CAUSAL_NEVER: not at other positions; AFFINE_INF: all
+    bool asked;                  // something that is computed reads it
+    bool at_row[CORE_MAX_RANK];  // per position axis: is read at the current row
+    bool at_last[CORE_MAX_RANK]; // .. at the last position
+    int64_t back[CORE_MAX_RANK]; // .. how far before the row; CAUSAL_NEVER: nowhere else;
+                                 // AFFINE_INF: all
 };
 
 // One line of the proof.

@@ -199,6 +199,7 @@ Interval values_witness(Values *v, const CausalValue *u, const Term *const *at, 
                         bool first) {
     Terms *t = affine_terms(v->affine);
     Interval best = ANY;
+    c = c ? c : cons_none(v->affine);
     for (int axis = first ? -1 : 0; axis < u->rank; axis++) {
         if (axis >= 0 && !u->position[axis])
             continue;

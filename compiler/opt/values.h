@@ -22,7 +22,8 @@ Values *values_new(Arena *a, Affine *affine, double limit, Values *whole);
 Interval values_of(Values *v, const Term *e, const Cons *c);
 
 // The element of a max (or min) over positions that every row has: at k = q or, if `first`, at
-// k = 0. `at` replaces the output variables of u (NULL: they stand for themselves).
+// k = 0. `at` replaces the output variables of u (NULL: they stand for themselves);
+// c may be NULL: no constraints.
 Interval values_witness(Values *v, const CausalValue *u, const Term *const *at, const Cons *c,
                         bool first);
 

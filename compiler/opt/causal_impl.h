@@ -1,0 +1,61 @@
+// The analysis' insides: causal_build.c makes values of a function, causality.c finds their facts,
+// causal_bound.c bounds reductions, causal_demand.c asks backwards, causal_use.c serves the
+// derivation and prints.
+#pragma once
+#include "opt/causality.h"
+#include "opt/values.h"
+
+enum { CAUSAL_LIMITS = 12, CAUSAL_MAX_VALUES = 60000, CAUSAL_ROUNDS = 5 };
+
+typedef enum { EVENT_VALUE, EVENT_BEGIN, EVENT_END } EventKind;
+
+typedef struct {
+    int slots;             // carried values
+    CausalValue **init;    // before the loop
+    CausalValue **carried; // at the start of a turn
+    CausalValue **yields;  // at its end
+    CausalValue **results; // after the loop
+    int begin, end;        // events
+} CausalLoop;
+
+// The function in order of execution; a loop's body lies between BEGIN and END.
+typedef struct {
+    EventKind kind;
+    CausalValue *value; // EVENT_VALUE
+    CausalLoop *loop;   // the others
+} Event;
+
+struct Causal {
+    Core *core;
+    Arena *arena;
+    const CoreFn *f;
+    const Dim *S; // positions
+    const Dim *B; // batch: a symbol, or NULL
+    Affine *affine;
+    Terms *terms;
+    Values *bases[CAUSAL_LIMITS]; // of whole values, by limit
+    VEC(Event) events;
+    VEC(CausalValue *) outputs;
+    int value_count;
+    CausalValue **by_val; // by Val of f; NULL for blocks and tuples
+    VEC(CausalStep) steps;
+    double limit; // the least of the bounds'
+    const CausalCause *refusal;
+    bool changed; // demand: something new is asked for
+};
+
+extern const double causal_limits[CAUSAL_LIMITS];
+
+bool causal_build(Causal *k, Val tokens); // false after a refusal
+void causal_reset_values(Causal *k);
+
+const CausalCause *causal_cause(Causal *k, const CausalValue *v, const Term *e, const char *why);
+void causal_refuse(Causal *k, const CausalCause *cause); // keeps the first
+
+// Calls fn for the reads and dimensions of e that can matter, with the facts of the selects around.
+typedef void CausalLive(void *ctx, const Term *e, const Cons *c);
+void causal_each_live(Causal *k, const Term *e, const Cons *c, CausalLive *fn, void *ctx);
+const Term *causal_fold_term(Causal *k, const Term *e, const Cons *c);
+
+void causal_bound_reduction(Causal *k, CausalValue *t, int j); // fills t->bounds[j], or t->length
+void causal_demand(Causal *k);                                 // modes; may refuse
