@@ -144,8 +144,19 @@ static bool wrapped_call(Emitter *e, int indent, const Stmt *s) {
     return write_call(e->w, indent, x->name, x->count, args, ";");
 }
 
+// x = x + y as x += y, where C's += is that very addition.
+static void shorten(const Emitter *e, Stmt *s) {
+    const Expr *x = s->value;
+    bool sum = s->op == S_SET && x->op == X_ADD && dtype_size(x->type.dtype) >= 4;
+    if (!sum || strcmp(c_expr(e->m, s->target), c_expr(e->m, x->args[0])) != 0)
+        return;
+    s->op = S_ADD;
+    s->value = x->args[1];
+}
+
 static void assign(Emitter *e, int indent, const Stmt *from) {
     Stmt s = *from;
+    shorten(e, &s);
     for (int tries = 0; tries < 1000; tries++) {
         const char *text =
             arena_printf(arena_of(e), "%s%s;", head_of(e, &s), c_expr(e->m, s.value));

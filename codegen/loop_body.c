@@ -242,7 +242,7 @@ bool body_build(Body *k, int count, const int *roots) {
     for (int i = 0; i < count; i++)
         use_node(k, -1, roots[i], true);
     for (int i = c->nodes.len - 1; i >= 0; i--) {
-        if (k->uses[i])
+        if (k->uses[i] && !k->nodes[i])
             use_operands(k, i);
     }
     for (int i = 0; i < c->nodes.len && !k->b->module->error; i++) {

@@ -90,9 +90,20 @@ const Expr *argument(FnBuild *b, Val v); // a scalar or a pointer
 // A name after what the node computes: "sum", "product".
 const char *node_noun(NodeOp op);
 
-// Statements (loop_comp.c, loop_contract.c).
+// The loops over indices [from, to) of a body, open.
+typedef struct {
+    Stmts *bodies; // by index
+    Stmts **outer; // NULL for an index with no loop
+    int from, to;
+} Nest;
+
+Nest open_nest(Body *k, int from, int to);
+void close_nest(Body *k, const Nest *nest);
+
+// Statements (loop_comp.c, loop_contract.c, loop_split.c).
 void build_comp(FnBuild *b, Val v, const Expr *target);
 bool build_contraction(FnBuild *b, const Value *v, const Expr *target);
+bool build_split(FnBuild *b, Val v, const Expr *target);
 const Expr *build_dot(Body *k); // a reduction that is one call of the runtime; or NULL
 Stmt *emit(FnBuild *b, StmtOp op);
 const Expr *open_index(FnBuild *b, const Comp *comp, int index);
@@ -106,7 +117,7 @@ void plan_fn(FnBuild *b);
 const Expr *plan_take(FnBuild *b, int storage, const char *name, const char *note);
 void plan_release(FnBuild *b, int position);
 bool plan_steal(FnBuild *b, int from, int to);
-bool is_view(const FnBuild *b, Val v); // shares its argument's memory
+Val viewed(const FnBuild *b, Val v); // the argument whose memory a view shares; or 0
 
 // Functions (loop_fn.c).
 const char *fn_noun(LoopModule *m, const CoreFn *f); // "linear_forward"

@@ -25,14 +25,7 @@ Stmt *close_loop(FnBuild *b, Stmts *outer, const Expr *index, const Dim *extent)
     return s;
 }
 
-// The loops over indices [from, to) of a body, open.
-typedef struct {
-    Stmts *bodies; // by index
-    Stmts **outer; // NULL for an index with no loop
-    int from, to;
-} Nest;
-
-static Nest open_nest(Body *k, int from, int to) {
+Nest open_nest(Body *k, int from, int to) {
     FnBuild *b = k->b;
     int n = to - from > 0 ? to - from : 1;
     Nest nest = {NEW_N(b->arena, Stmts, n), NEW_N(b->arena, Stmts *, n), from, to};
@@ -47,7 +40,7 @@ static Nest open_nest(Body *k, int from, int to) {
     return nest;
 }
 
-static void close_nest(Body *k, const Nest *nest) {
+void close_nest(Body *k, const Nest *nest) {
     for (int i = nest->to - 1; i >= nest->from; i--) {
         if (nest->outer[i - nest->from])
             close_loop(k->b, nest->outer[i - nest->from], k->index[i], k->extents[i]);
@@ -211,7 +204,7 @@ static const Expr *scalar_value(LoopModule *m, Dtype t, const Expr *x) {
 void build_comp(FnBuild *b, Val v, const Expr *target) {
     const Value *value = core_value(b->fn, v);
     const CoreType *t = value->type;
-    if (build_contraction(b, value, target))
+    if (build_contraction(b, value, target) || build_split(b, v, target))
         return;
     int mark = names_mark(b->names);
     Body *k = body_new(b, value);

@@ -96,7 +96,7 @@ static const Expr *take_item(FnBuild *b, Val v, int item) {
 
 static void build_view(FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
-    const Expr *base = argument(b, value->args.data[0]);
+    const Expr *base = argument(b, viewed(b, v));
     if (!b->places[v].needed)
         return; // a result: its memory is the argument's
     begin(b, value, false);
@@ -108,8 +108,30 @@ static void build_view(FnBuild *b, Val v) {
     b->places[v].expr = x_name(b->arena, s->name, s->type);
 }
 
+// A scalar that is a literal needs no variable.
+static bool build_literal(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    const Comp *c = value->comp;
+    if (value->type->rank > 0 || c->reduction != RED_NONE)
+        return false;
+    Body *k = body_new(b, value);
+    Stmts dropped = {0};
+    k->list = &dropped;
+    if (!body_build(k, 1, &c->root) || dropped.len)
+        return false;
+    const Expr *x = k->nodes[c->root];
+    if (x->op != X_INT && x->op != X_REAL)
+        return false;
+    storage_of(b, v, 0)->expr = x;
+    return true;
+}
+
 static void build_computed(FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
+    int mark = names_mark(b->names);
+    if (build_literal(b, v))
+        return;
+    names_release(b->names, mark);
     begin(b, value, value->type->rank > 0 || value->comp->red > 0);
     build_comp(b, v, take_item(b, v, 0));
 }
@@ -337,7 +359,7 @@ static void build_value(FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
     switch (value->op) {
     case OP_COMP:
-        if (is_view(b, v))
+        if (viewed(b, v))
             build_view(b, v);
         else
             build_computed(b, v);

@@ -264,6 +264,13 @@ static const Expr *bitwise(const Body *k, const Node *n, const Expr *x, const Ex
     ExprOp op = n->op == N_AND  ? (b ? X_LAND : X_AND)
                 : n->op == N_OR ? (b ? X_LOR : X_OR)
                                 : (b ? X_NE : X_XOR);
+    int64_t known;
+    if ((op == X_LAND || op == X_LOR) && (x_is_int(x, &known) || x_is_int(y, &known))) {
+        const Expr *other = x_is_int(x, NULL) ? y : x;
+        if (op == X_LAND)
+            return known ? other : x_int(arena_of(k), DT_BOOL, 0);
+        return known ? x_int(arena_of(k), DT_BOOL, 1) : other;
+    }
     return x_binary(arena_of(k), op, loop_scalar(n->dtype), x, y);
 }
 
@@ -276,6 +283,11 @@ static const Expr *compare(const Body *k, const Node *n, const Expr *x, const Ex
     Arena *a = arena_of(k);
     bool lt = k->hi[p]<k->lo[q], gt = k->lo[p]> k->hi[q];
     bool le = k->hi[p] <= k->lo[q], ge = k->lo[p] >= k->hi[q];
+    int64_t i = 0, j = 0;
+    if (!dtype_is_float(t) && t != DT_U64 && x_is_int(x, &i) && x_is_int(y, &j)) {
+        bool is[] = {i == j, i != j, i<j, i <= j, i> j, i >= j};
+        return x_int(a, DT_BOOL, is[n->op - N_EQ]);
+    }
     if (!dtype_is_float(t) && t != DT_U64) {
         bool same = p == q;
         bool yes[] = {same, lt || gt, lt, le || same, gt, ge || same};
@@ -385,7 +397,8 @@ const Expr *node_expr(Body *k, int i) {
     case N_ABS:
         return magnitude(k, n, x);
     case N_NOT:
-        return x_unary(a, X_NOT, loop_scalar(DT_BOOL), x);
+        return x_is_int(x, NULL) ? x_int(a, DT_BOOL, !x->i)
+                                 : x_unary(a, X_NOT, loop_scalar(DT_BOOL), x);
     case N_EXP:
     case N_LOG:
     case N_SQRT:

@@ -8,11 +8,30 @@
 
 typedef VEC(Val) Loops; // around a point, outermost first
 
-bool is_view(const FnBuild *b, Val v) {
-    const Value *value = core_value(b->fn, v);
-    if (value->op != OP_COMP || !value->comp->reshape || value->type->rank == 0)
+// Is every element the argument's element at the same point?
+static bool is_identity(const FnBuild *b, const Value *v) {
+    const Comp *c = v->comp;
+    const Node *root = &c->nodes.data[c->root];
+    if (c->reduction != RED_NONE || root->op != N_READ || root->read_count != v->type->rank)
         return false;
-    return core_value(b->fn, value->args.data[0])->type->rank > 0;
+    const CoreType *t = core_value(b->fn, v->args.data[root->index])->type;
+    for (int i = 0; i < root->read_count; i++) {
+        const Node *at = &c->nodes.data[root->reads[i]];
+        if (at->op != N_INDEX || at->index != i || t->dims[i] != v->type->dims[i])
+            return false;
+    }
+    return t->dtype == v->type->dtype;
+}
+
+Val viewed(const FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    if (value->op != OP_COMP || value->type->rank == 0)
+        return 0;
+    const Comp *c = value->comp;
+    if (is_identity(b, value))
+        return value->args.data[c->nodes.data[c->root].index];
+    Val x = c->reshape ? value->args.data[0] : 0;
+    return x && core_value(b->fn, x)->type->rank > 0 ? x : 0;
 }
 
 // The arguments whose elements the body reads.
@@ -116,7 +135,7 @@ static void write_in_place(FnBuild *b, const Loop *loop, int carried) {
     Val y = loop->region.yields.data[carried];
     const Value *v = core_value(b->fn, y);
     int storage = b->places[loop->carried.data[carried]].storages[0], at = 0;
-    if (v->op != OP_COMP || v->comp->reduction != RED_NONE || v->type->rank == 0 || is_view(b, y))
+    if (v->op != OP_COMP || v->comp->reduction != RED_NONE || v->type->rank == 0 || viewed(b, y))
         return;
     for (int i = 0; i < loop->region.yields.len; i++) {
         const int *s = b->places[loop->region.yields.data[i]].storages;
@@ -163,8 +182,8 @@ static void define_region(FnBuild *b, const Region *r, int depth, int *position)
         if (!p->used)
             continue;
         p->position = (*position)++;
-        if (is_view(b, v)) {
-            p->storages = b->places[value->args.data[0]].storages;
+        if (viewed(b, v)) {
+            p->storages = b->places[viewed(b, v)].storages;
         } else if (value->op == OP_RESULT) {
             p->storages = b->places[value->args.data[0]].storages + value->index;
             b->storages.data[*p->storages].hint = value->name;

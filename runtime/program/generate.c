@@ -184,14 +184,14 @@ static int read_prompt(const char *prompt, int64_t more, Text *text) {
 // Does the text fit the model? 0, or the exit code.
 static int check_length(const Text *text, int64_t tokens) {
     if (MODEL_WINDOW > 0 && text->prompt < MODEL_WINDOW) {
-        fprintf(stderr, "error E7001: the prompt has %lld tokens and the window is of %d\n",
+        fprintf(stderr, "error E7001: the prompt has %lld tokens, the window %d\n",
                 (long long)text->prompt, MODEL_WINDOW);
         return 1;
     }
     if (MODEL_WINDOW == 0 && text->prompt + tokens > MODEL_CONTEXT) {
         fprintf(stderr,
-                "error E7002: %lld tokens of prompt and %lld to generate do not fit the "
-                "context of %d\n",
+                "error E7002: the prompt has %lld tokens, %lld more are asked for, the context "
+                "holds %d\n",
                 (long long)text->prompt, (long long)tokens, MODEL_CONTEXT);
         return 1;
     }

@@ -225,13 +225,14 @@ static void check_json(Run *r, const char *window) {
     const char *line = reference_line(r, prompt, 8, 2, 0);
     int a = 0, b = 0;
     CHECK(r->t, sscanf(line, "%d %d", &a, &b) == 2);
-    check_output(r, "--prompt '1 50 3 95 0 17 4 1' --tokens 2 --temperature 0 --json",
-                 arena_printf(r->s->arena,
-                              "{\"model\": \"Model\", \"weights\": "
-                              "\"a \\\"b\\\"\\\\c?\?/\xc3\xa9.safetensors\", \"prompt\": [1, 50, 3, "
-                              "95, 0, 17, 4, 1], \"generated\": [%d, %d], \"window\": %s, "
-                              "\"greedy\": true, \"vocab\": 96}\n",
-                              a, b, window));
+    check_output(
+        r, "--prompt '1 50 3 95 0 17 4 1' --tokens 2 --temperature 0 --json",
+        arena_printf(r->s->arena,
+                     "{\"model\": \"Model\", \"weights\": "
+                     "\"a \\\"b\\\"\\\\c?\?/\xc3\xa9.safetensors\", \"prompt\": [1, 50, 3, "
+                     "95, 0, 17, 4, 1], \"generated\": [%d, %d], \"window\": %s, "
+                     "\"greedy\": true, \"vocab\": 96}\n",
+                     a, b, window));
 }
 
 static bool open_run(Run *r, const char *text) {
@@ -270,7 +271,8 @@ static void test_model(Test *t, const char *text, bool window) {
     }
     if (ready && !window) {
         check_program(&r);
-        check_refused(&r, "--prompt '1 2 3' --tokens 46", 1, "E7002: 3 tokens of prompt and 46");
+        check_refused(&r, "--prompt '1 2 3' --tokens 46", 1,
+                      "E7002: the prompt has 3 tokens, 46 more");
     }
     if (ready && window)
         check_refused(&r, "--prompt '1 2 3' --tokens 2", 1, "E7001");
