@@ -16,7 +16,8 @@ static bool check_divisor(Checker *c, Expr *e) {
         return true;
     Diag *d = report(c->s, e->b->span, E2205, "the divisor `%s` is not provably positive",
                      dim_text(c->a, e->b->dim));
-    diag_help(c->s, d, "add `where %s > 0`", dim_text(c->a, e->b->dim));
+    if (!dim_is_const(e->b->dim, NULL))
+        diag_help(c->s, d, "add `where %s > 0`", dim_text(c->a, e->b->dim));
     make_error(e);
     return false;
 }
@@ -159,7 +160,7 @@ static void check_operands(Checker *c, Expr *e, const Type *want) {
         make_error(e);
         return;
     }
-    const Type *a = expect_tensor(c, e->a), *b = expect_tensor(c, e->b);
+    const Type *a = expect_tensor(c, e->a), *b = a ? expect_tensor(c, e->b) : NULL;
     make_error(e);
     if (!a || !b)
         return;

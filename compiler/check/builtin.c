@@ -185,10 +185,13 @@ static void check_reshape(Checker *c, Expr *e) {
     const Type *made = type_tensor(c->a, t->elem, e->axis_count, e->axes);
     if (!same_packs(t->axes, t->rank, e->axes, e->axis_count) ||
         !facts_prove(c->facts, from, REL_EQ, to)) {
-        Diag *d = report(c->s, e->span, E2203, "reshape of %s to %s is not provably whole",
+        Diag *d = report(c->s, e->span, E2203, "reshape of %s to %s changes the number of elements",
                          type_text(c->a, t), type_text(c->a, made));
-        diag_note(c->s, d, (Span){0}, "the numbers of elements are `%s` and `%s`",
-                  dim_text(c->a, from), dim_text(c->a, to));
+        if (from == to)
+            diag_note(c->s, d, (Span){0}, "the packs on both sides differ");
+        else
+            diag_note(c->s, d, (Span){0}, "there are `%s` and `%s`: not provably equal",
+                      dim_text(c->a, from), dim_text(c->a, to));
         return;
     }
     e->type = made;
@@ -326,7 +329,7 @@ static void check_iota(Checker *c, Expr *e) {
         e->type = type_tensor(c->a, elem, 1, &axis);
 }
 
-static void check_fill(Checker *c, Expr *e) {
+static void check_fill(Checker *c, Expr *e, const Type *want) {
     Expr *value = arg(e, 1);
     make_error(e);
     if (!shape_arg(c, e, arg(e, 0)) || is_error(value))
@@ -334,7 +337,11 @@ static void check_fill(Checker *c, Expr *e) {
     if (e->bound[0].bound &&
         !expect_type(c, value, type_scalar(c->a, e->bound[0].elem), value->span, "the value"))
         return;
+    if (contextual(value->type) && want && want->kind == TYPE_TENSOR)
+        coerce(c, value, type_scalar(c->a, want->elem));
     default_literal(c, value);
+    if (is_error(value))
+        return;
     if (type_is_scalar(value->type))
         e->type = type_tensor(c->a, value->type->elem, e->axis_count, e->axes);
     else
@@ -381,8 +388,11 @@ static bool check_args(Checker *c, Expr *e) {
         good &= !is_error(x);
     }
     if (good && (plain < limits[e->builtin].least || plain > limits[e->builtin].most)) {
-        report(c->s, e->span, E2102, "`%s` takes %d arguments, %d are given",
-               builtin_name((Builtin)e->builtin), limits[e->builtin].least, plain);
+        int least = limits[e->builtin].least;
+        report(c->s, e->span, E2102, "`%s` takes %s%d argument%s, not %d",
+               builtin_name((Builtin)e->builtin),
+               limits[e->builtin].most > least ? "at least " : "", least, least == 1 ? "" : "s",
+               plain);
         good = false;
     }
     return good;
@@ -433,7 +443,7 @@ void check_builtin(Checker *c, Expr *e, const Type *want) {
         check_iota(c, e);
         break;
     case BI_FILL:
-        check_fill(c, e);
+        check_fill(c, e, want);
         break;
     case BI_CUMSUM:
         check_cumsum(c, e);

@@ -89,8 +89,8 @@ static bool place_args(Checker *c, Expr *e, Item *item) {
                 d = report(c->s, arg->span, E2102, "`%s` has no parameter `%s`", item->name,
                            arg->keyword);
             else if (k >= n)
-                d = report(c->s, arg->span, E2102, "`%s` takes %d arguments, %d are given",
-                           item->name, n, e->args.len);
+                d = report(c->s, arg->span, E2102, "`%s` takes %d argument%s, not %d", item->name,
+                           n, n == 1 ? "" : "s", e->args.len);
             else
                 d = report(c->s, arg->span, E2102, "the parameter `%s` is given twice",
                            item->params.data[k]->name);
@@ -176,6 +176,21 @@ static void check_fn_call(Checker *c, Expr *e, Item *item) {
     e->type = item->type ? subst_type(c->a, c->dims, item->type, &s) : type_error();
 }
 
+static void struct_arg_fault(Checker *c, Item *item, const Arg *arg) {
+    Diag *d;
+    bool known = false;
+    for (int k = 0; k < item->fields.len; k++)
+        known |= item->fields.data[k].name == arg->keyword;
+    if (!arg->keyword)
+        d = report(c->s, arg->span, E2102, "the fields of `%s` are given by name", item->name);
+    else
+        d = report(c->s, arg->span, E2102,
+                   known ? "the field `%s` of `%s` is given twice"
+                         : "there is no field `%s` in `%s`",
+                   arg->keyword, item->name);
+    diag_note(c->s, d, item->name_span, "it is declared here");
+}
+
 static void check_struct_call(Checker *c, Expr *e, Item *item) {
     check_signature(c->p, item);
     e->item = item;
@@ -194,8 +209,8 @@ static void check_struct_call(Checker *c, Expr *e, Item *item) {
             k++;
         check_expr(c, arg->value, k < item->fields.len ? item->fields.data[k].type : NULL);
         if (k == item->fields.len || e->values[k]) {
-            report(c->s, arg->span, E2102, "the fields of `%s` are given by name, each once",
-                   item->name);
+            if (good)
+                struct_arg_fault(c, item, arg);
             good = false;
             continue;
         }
@@ -227,8 +242,8 @@ static void call_item(Checker *c, Expr *e, Item *item) {
         report(c->s, e->a->span, E2126, "the kernel `%s` can't be called", item->name);
         break;
     default:
-        report(c->s, e->a->span, E2106, "`%s` is a %s and can't be called", item->name,
-               item_kind_text(item->kind));
+        report(c->s, e->a->span, E2106, "`%s` is %s %s and can't be called", item->name,
+               item_article(item->kind), item_kind_text(item->kind));
     }
     make_error(e);
 }

@@ -90,11 +90,11 @@ Program *check_program(Session *s, int file, SettingVec *settings) {
     p->dims = dims_new(s->arena);
     p->settings = settings;
     p->root_dir = folder_of(s->arena, s->sources.data[file - 1]->path);
-    p->root = parse_module(s, file);
+    p->root = load_parsed(p, file);
     p->root->is_std = strncmp(s->sources.data[file - 1]->path, "stdlib/", 7) == 0;
     p->root->key = module_key(s, p->root);
     load_imports(p, p->root);
-    if (!s->errors)
+    if (!p->broken)
         check_all(p);
     return p;
 }

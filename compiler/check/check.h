@@ -24,6 +24,7 @@ typedef struct {
     Module *root;
     const char *root_dir; // folder of the root file, for `crate` and weights paths
     SettingVec *settings; // or NULL
+    bool broken;          // a module has syntax errors: nothing is checked
     Map missing;          // names of modules that were not found and are reported
     Map calls;            // Item -> its callees (ItemVec), for the recursion check
 } Program;

@@ -171,6 +171,19 @@ static void check_defaults(Checker *c, Item *item) {
     }
 }
 
+static void wrong_member(Checker *c, Member *m) {
+    static const char *const what[] = {
+        [AST_PARAM] = "a param is a tensor or an optional tensor",
+        [AST_BUFFER] = "a buffer is a tensor",
+        [AST_STATE] = "a state is a tensor",
+        [AST_SUB] = "a sub is a block, an optional block, or an array of blocks: [Layer<...>; N]",
+    };
+    Diag *d = report(c->s, m->span, E4101, "`%s` can't have the type %s", m->name,
+                     type_text(c->a, m->type));
+    diag_help(c->s, d, "%s", what[m->role]);
+    m->type = type_error();
+}
+
 static void check_member(Checker *c, Item *block, Member *m) {
     m->owner = block;
     m->type = resolve_type(c, m->type_ast);
@@ -184,7 +197,7 @@ static void check_member(Checker *c, Item *block, Member *m) {
     bool sub = inner->kind == TYPE_BLOCK || t->kind == TYPE_ARRAY;
     bool fits = m->role == AST_SUB ? sub : m->role == AST_PARAM ? tensor : tensor && t == inner;
     if (!fits)
-        report(c->s, m->span, E4101, "`%s` can't have the type %s", m->name, type_text(c->a, t));
+        wrong_member(c, m);
     if (!m->fallback)
         return;
     if (m->fallback->kind != EXPR_NONE)
@@ -195,10 +208,19 @@ static void check_member(Checker *c, Item *block, Member *m) {
                m->name);
 }
 
+static bool is_generic_name(const Item *item, Name name) {
+    for (int i = 0; i < item->generics.len; i++) {
+        if (item->generics.data[i].name == name)
+            return true;
+    }
+    return false;
+}
+
+// Members, methods and generics of a block share one scope.
 static void check_members(Checker *c, Item *block) {
     for (int i = 0; i < block->members.len; i++) {
         Member *m = block->members.data[i];
-        if (block_member(block, m->name) != m)
+        if (block_member(block, m->name) != m || is_generic_name(block, m->name))
             report(c->s, m->span, E1205, "the member `%s` is declared twice", m->name);
         check_member(c, block, m);
     }
@@ -206,7 +228,8 @@ static void check_members(Checker *c, Item *block) {
         Item *item = block->items.data[i];
         item->module = block->module;
         item->block = block;
-        if (block_item(block, item->name) != item || block_member(block, item->name))
+        if (block_item(block, item->name) != item || block_member(block, item->name) ||
+            is_generic_name(block, item->name))
             report(c->s, item->name_span, E1205, "`%s` is declared twice in this block",
                    item->name);
     }

@@ -231,11 +231,17 @@ static void generic_value(Checker *c, Expr *e, const Generic *g) {
     e->type = type_simple(TYPE_INT);
 }
 
+const char *item_article(ItemKind k) {
+    return k == ITEM_ENUM || k == ITEM_OP || k == ITEM_ENTRY ? "an" : "a";
+}
+
 static void item_value(Checker *c, Expr *e, Item *item) {
     if (item->kind == ITEM_CONST)
         constant_value(c, e, item);
     else
-        not_a_value(c, e, arena_printf(c->a, "a %s", item_kind_text(item->kind)));
+        not_a_value(
+            c, e,
+            arena_printf(c->a, "%s %s", item_article(item->kind), item_kind_text(item->kind)));
 }
 
 static void no_such_value(Checker *c, Expr *e) {

@@ -6,26 +6,35 @@
 
 // ---- Index variables ---------------------------------------------------------------------------
 
-static void one_axis_of(Checker *c, IndexVar *v, Axis axis, Span span) {
+static bool one_axis_of(Checker *c, IndexVar *v, Axis axis, Span span) {
+    bool good = false;
     if (axis.pack) {
         report(c->s, span, E3106, "the index `%s` stands on the pack `*%s`", v->name,
                axis.pack->name);
     } else if (!v->used) {
         v->extent = axis.dim;
+        good = true;
     } else if (!axis_equal((Axis){v->extent, NULL}, axis, c->facts)) {
         Diag *d = report(c->s, span, E2201, "the index `%s` runs over `%s` and over `%s`", v->name,
                          dim_text(c->a, v->extent), dim_text(c->a, axis.dim));
+        diag_note(c->s, d, v->first, "it runs over `%s` here", dim_text(c->a, v->extent));
         diag_help(c->s, d, "both extents must be provably equal: a `where` can say so");
+    } else {
+        good = true;
     }
+    if (!v->used)
+        v->first = span;
     v->used = true;
+    return good;
 }
 
-static void pack_axes_of(Checker *c, IndexVar *v, const Axis *axes, int n, Span span) {
+static bool pack_axes_of(Checker *c, IndexVar *v, const Axis *axes, int n, Span span) {
+    bool same = true;
     if (!v->used) {
         v->axes = axes;
         v->axis_count = n;
     } else {
-        bool same = v->axis_count == n;
+        same = v->axis_count == n;
         for (int i = 0; same && i < n; i++)
             same = axis_equal(v->axes[i], axes[i], c->facts);
         if (!same) {
@@ -37,9 +46,12 @@ static void pack_axes_of(Checker *c, IndexVar *v, const Axis *axes, int n, Span 
         }
     }
     v->used = true;
+    return same;
 }
 
-static void push_notation(Checker *c, Notation *n, IndexVarVec *vars) {
+// False after E3105.
+static bool push_notation(Checker *c, Notation *n, IndexVarVec *vars) {
+    bool good = true;
     for (int i = 0; i < vars->len; i++) {
         IndexVar *v = vars->data[i];
         bool twice = find_index(c, v->name, false) || find_index(c, v->name, true);
@@ -47,9 +59,11 @@ static void push_notation(Checker *c, Notation *n, IndexVarVec *vars) {
             twice |= vars->data[k]->name == v->name;
         if (twice)
             report(c->s, v->span, E3105, "the index `%s` is listed twice", v->name);
+        good &= !twice;
     }
     *n = (Notation){c->notation, vars};
     c->notation = n;
+    return good;
 }
 
 // ---- Positions ---------------------------------------------------------------------------------
@@ -121,7 +135,7 @@ static bool size_packs(Checker *c, Expr *e, int rank) {
     }
     bool fits = open ? open == 1 && rank >= others : rank == others;
     if (!fits) {
-        Diag *d = report(c->s, e->span, E2204, "%s has %d axes, %d positions are given",
+        Diag *d = report(c->s, e->span, E2204, "%s has the rank %d; the positions given: %d",
                          type_text(c->a, e->a->type), rank, others + open);
         diag_help(c->s, d, "in index notation every axis is indexed");
     }
@@ -130,12 +144,10 @@ static bool size_packs(Checker *c, Expr *e, int rank) {
 
 static bool element_part(Checker *c, IndexPart *p, const Type *t, int axis) {
     if (p->kind == INDEX_PACK) {
-        pack_axes_of(c, p->var, t->axes + axis, p->axis_count, p->span);
-        return true;
+        return pack_axes_of(c, p->var, t->axes + axis, p->axis_count, p->span);
     }
     if (is_index_name(c, p)) {
-        one_axis_of(c, p->var, t->axes[axis], p->span);
-        return true;
+        return one_axis_of(c, p->var, t->axes[axis], p->span);
     }
     if (p->expr->kind == EXPR_NAME && find_index(c, p->expr->name, true)) {
         report(c->s, p->span, E3106, "`%s` is a pack index: write `*%s`", p->expr->name,
@@ -173,10 +185,14 @@ static bool prove(Checker *c, const Dim *a, Relation rel, int64_t b) {
 }
 
 static bool bad_bound(Checker *c, Expr *e, const char *what) {
-    Diag *d = report(c->s, e->span, E2209, "`%s` is not provably %s", dim_text(c->a, e->dim), what);
     int64_t v;
-    if (dim_is_const(e->dim, &v) && v < 0)
+    bool constant = dim_is_const(e->dim, &v);
+    Diag *d = report(c->s, e->span, E2209, "`%s` is not %s%s", dim_text(c->a, e->dim),
+                     constant ? "" : "provably ", what);
+    if (constant && v < 0)
         diag_help(c->s, d, "negative positions are not allowed: the last one is N - 1");
+    else
+        diag_help(c->s, d, "it must follow from the `where` clauses");
     return false;
 }
 
@@ -275,8 +291,11 @@ static bool size_ellipsis(Checker *c, Expr *e, int rank) {
     }
     if (others <= rank && ellipses <= 1)
         return true;
-    report(c->s, e->span, E2204, ellipses > 1 ? "`...` stands twice" : "%s has only %d axes",
-           type_text(c->a, e->a->type), rank);
+    if (ellipses > 1)
+        report(c->s, e->span, E2204, "`...` stands twice");
+    else
+        report(c->s, e->span, E2204, "%s has the rank %d; the positions given: %d",
+               type_text(c->a, e->a->type), rank, others);
     return false;
 }
 
@@ -366,11 +385,11 @@ static bool reduces(Checker *c, Expr *e, Elem elem) {
 void check_reduce(Checker *c, Expr *e, const Type *want) {
     Notation n;
     (void)want;
-    push_notation(c, &n, &e->indices);
+    bool good = push_notation(c, &n, &e->indices);
     check_expr(c, e->a, NULL);
     c->notation = n.outer;
     make_error(e);
-    if (!scalar_body(c, e->a))
+    if (!scalar_body(c, e->a) || !good)
         return;
     for (int i = 0; i < e->indices.len; i++) {
         IndexVar *v = e->indices.data[i];
@@ -404,11 +423,11 @@ static void add_axes(Checker *c, IndexVar *v, Axis *axes, int *n) {
 // let name[i, j] = body
 void check_notation(Checker *c, Stmt *st) {
     Notation n;
-    push_notation(c, &n, &st->indices);
+    bool good = push_notation(c, &n, &st->indices);
     check_expr(c, st->value, NULL);
     c->notation = n.outer;
     const Type *type = type_error();
-    bool good = scalar_body(c, st->value);
+    good &= scalar_body(c, st->value);
     int rank = 0, room = 1;
     for (int i = 0; i < st->indices.len; i++) {
         IndexVar *v = st->indices.data[i];

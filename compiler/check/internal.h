@@ -47,6 +47,7 @@ typedef struct {
 } Ref;
 
 // module.c: loading, imports, scopes
+Module *load_parsed(Program *p, int file); // parses; notes syntax errors in p->broken
 void load_imports(Program *p, Module *m);
 Item *module_item(Module *m, Name name);
 Import *module_import(Module *m, Name name);
@@ -92,6 +93,7 @@ const Type *expect_tensor(Checker *c, Expr *e); // NULL (reported) if it is none
 bool expect_type(Checker *c, Expr *e, const Type *want, Span span, const char *what);
 const Type *broadcast(Checker *c, const Type *a, const Type *b, Elem elem, Span span);
 void mismatch(Checker *c, Span span, const Type *want, const Type *have, const char *what);
+const char *item_article(ItemKind k); // "a", "an"
 void make_error(Expr *e);
 bool is_error(const Expr *e);
 

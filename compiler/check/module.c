@@ -77,6 +77,14 @@ static Module *find_module(Program *p, Name key) {
     return NULL;
 }
 
+Module *load_parsed(Program *p, int file) {
+    int errors = p->session->errors;
+    Module *m = parse_module(p->session, file);
+    m->broken = p->session->errors != errors;
+    p->broken |= m->broken;
+    return m;
+}
+
 static Module *load_module(Program *p, const NameVec *path, Span span) {
     Session *s = p->session;
     Name key = session_name(s, path_text(p, path, "."));
@@ -99,7 +107,7 @@ static Module *load_module(Program *p, const NameVec *path, Span span) {
                       p->root_dir);
         return NULL;
     }
-    m = parse_module(s, file);
+    m = load_parsed(p, file);
     m->key = key;
     m->is_std = path->data[0] == session_name(s, "std");
     load_imports(p, m);
@@ -121,8 +129,11 @@ static void resolve_import(Program *p, Module *m, Import *im) {
             report(s, im->span, E1203, "`%s` is not public in `%s`", im->name, im->module->key);
         diag_note(s, d, im->item->name_span, "it is declared here, without `pub`");
     }
-    if (module_item(m, im->alias))
-        report(s, im->span, E1204, "`%s` is imported and declared in this module", im->alias);
+    Item *own = module_item(m, im->alias);
+    if (own) {
+        Diag *d = report(s, own->name_span, E1204, "`%s` is imported and declared", im->alias);
+        diag_note(s, d, im->span, "it is imported here");
+    }
 }
 
 // Loads what m imports, then makes m part of the program.
@@ -130,11 +141,14 @@ void load_imports(Program *p, Module *m) {
     m->state = CHECK_RUNNING;
     vec_push(p->session->arena, &p->modules, m);
     fill_scope(p, m);
-    for (int i = 0; i < m->imports.len; i++) {
+    // What is imported wrongly next to a syntax error may only follow from it.
+    for (int i = 0; i < m->imports.len && !m->broken; i++) {
         Import *im = m->imports.data[i];
         Import *first = module_import(m, im->alias);
-        if (first != im)
-            report(p->session, im->span, E1204, "`%s` is imported twice", im->alias);
+        if (first != im) {
+            Diag *d = report(p->session, im->span, E1204, "`%s` is imported twice", im->alias);
+            diag_note(p->session, d, first->span, "it was imported here first");
+        }
         resolve_import(p, m, im);
     }
     m->state = CHECK_DONE;

@@ -65,20 +65,6 @@ static bool find_in_fn(Checker *c, Name name, Ref *ref) {
     return find_generic(c->fn, name, ref);
 }
 
-static bool find_in_block(Checker *c, Name name, Ref *ref) {
-    if (!c->block)
-        return false;
-    Member *m = block_member(c->block, name);
-    Item *item = block_item(c->block, name);
-    if (m)
-        *ref = (Ref){.kind = REF_MEMBER, .member = m};
-    else if (item)
-        *ref = (Ref){.kind = REF_FN, .item = item};
-    else
-        return find_generic(c->block, name, ref);
-    return true;
-}
-
 static RefKind kind_of(const Item *item) {
     switch (item->kind) {
     case ITEM_CONST:
@@ -88,6 +74,20 @@ static RefKind kind_of(const Item *item) {
     default:
         return REF_FN; // also types and blocks: not values, which the user of the ref says
     }
+}
+
+static bool find_in_block(Checker *c, Name name, Ref *ref) {
+    if (!c->block)
+        return false;
+    Member *m = block_member(c->block, name);
+    Item *item = block_item(c->block, name);
+    if (m)
+        *ref = (Ref){.kind = REF_MEMBER, .member = m};
+    else if (item)
+        *ref = (Ref){.kind = kind_of(item), .item = item};
+    else
+        return find_generic(c->block, name, ref);
+    return true;
 }
 
 void use_import(Checker *c, Import *i) {
@@ -146,7 +146,17 @@ static void consider_item(Guess *g, const Item *item) {
         consider(g, item->items.data[i]->name);
 }
 
+static bool is_reduction_name(const char *name) {
+    for (int k = REDUCE_SUM; k <= REDUCE_ALL; k++) {
+        if (strcmp(reduce_text((ReduceKind)k), name) == 0)
+            return true;
+    }
+    return false;
+}
+
 void unknown_name(Checker *c, Name name, Span span) {
+    if (module_import(c->module, name))
+        return; // the import is reported
     Guess g = {name, NULL, 4};
     for (Scope *s = c->scope; s; s = s->outer) {
         for (int i = 0; i < s->locals.len; i++)
@@ -158,10 +168,15 @@ void unknown_name(Checker *c, Name name, Span span) {
         consider(&g, c->module->items.data[i]->name);
     for (int i = 0; i < c->module->imports.len; i++)
         consider(&g, c->module->imports.data[i]->alias);
-    for (int i = 0; i < BI_COUNT; i++)
+    for (int i = 0; i < BI_PAD; i++) // the others are reserved
         consider(&g, builtins[i].name);
     Diag *d = report(c->s, span, E1201, "`%s` is not declared", name);
-    if (g.best)
+    Dtype dtype;
+    if (dtype_find(name, &dtype))
+        diag_help(c->s, d, "it is an element type: a conversion is written cast<%s>(x)", name);
+    else if (is_reduction_name(name))
+        diag_help(c->s, d, "a reduction names its indices: %s[i] x[i]", name);
+    else if (g.best)
         diag_help(c->s, d, "did you mean `%s`?", g.best);
 }
 

@@ -172,6 +172,8 @@ static bool find_entry(Resolver *r, const char *name) {
     Item *model = r->out->model;
     ServeField *field = find_field(r->out->block, "generate");
     Span span = field ? field->value->span : r->out->block->span;
+    if (!name && field && !field->value->name)
+        return false; // reported
     if (!name && field)
         name = field->value->name;
     if (name) {
@@ -200,6 +202,8 @@ static Item *find_model(Resolver *r) {
     Item *item = NULL;
     if (v->kind == EXPR_NAME) {
         item = lookup(&r->c, v->name).item;
+    } else if (v->kind != EXPR_MEMBER) {
+        return NULL; // reported
     } else if (v->a->kind == EXPR_NAME) {
         Ref ref = lookup(&r->c, v->a->name);
         item = ref.kind == REF_MODULE ? module_item(ref.module, v->name) : NULL;
@@ -229,8 +233,10 @@ bool check_serve(Program *p, const char *entry, Serve *out) {
     r.c.module = p->root;
     bool good = check_fields(&r);
     out->model = find_model(&r);
-    if (!out->model || !good)
+    if (!out->model)
         return false;
+    if (!good)
+        return find_entry(&r, entry) && false;
     ServeField *weights = find_field(out->block, "weights");
     if (weights)
         out->weights = arena_printf(r.c.a, "%.*s", STR_ARG(weights->value->text));

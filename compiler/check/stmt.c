@@ -135,7 +135,10 @@ static void check_assign(Checker *c, Stmt *st) {
     check_value(c, st->value, want);
     if (is_error(st->value) || want->kind == TYPE_ERROR)
         return;
-    coerce(c, st->value, want);
+    bool misfit = st->value->type->kind == TYPE_REAL && want->kind == TYPE_TENSOR &&
+                  !elem_is_float(want->elem);
+    if (!misfit)
+        coerce(c, st->value, want);
     if (is_error(st->value) || type_equal(st->value->type, want, c->facts))
         return;
     Diag *d = report(c->s, st->value->span, E2109, "`%s` is %s and can't become %s", st->name,

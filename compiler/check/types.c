@@ -122,8 +122,8 @@ static const Type *named_item(Checker *c, AstType *t) {
     case ITEM_ENUM:
         return type_nominal(c->a, TYPE_ENUM, item, item->name);
     default:
-        report(c->s, t->span, E1208, "`%s` is a %s, not a type", item->name,
-               item_kind_text(item->kind));
+        report(c->s, t->span, E1208, "`%s` is %s %s, not a type", item->name,
+               item_article(item->kind), item_kind_text(item->kind));
         return type_error();
     }
 }

@@ -139,6 +139,7 @@ struct IndexVar {
     const Dim *extent;   // plain: its domain
     const Axis *axes;    // pack: the axes it runs over (a single pack axis, or several)
     int axis_count;
+    Span first;          // where it first stands on an axis
     bool used;
 };
 typedef VEC(IndexVar *) IndexVarVec;
@@ -428,6 +429,7 @@ struct Module {
     bool is_std;
     Map scope;       // Name -> Item
     CheckState state;
+    bool broken; // has syntax errors
 };
 
 // ---- Functions ---------------------------------------------------------------------------------
