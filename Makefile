@@ -7,12 +7,13 @@
 BUILD ?= build
 CC ?= cc
 PREFIX ?= /usr/local
-OPT ?= -O2
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wno-overlength-strings -Werror
 ifdef SAN
+OPT ?= -O1
 override BUILD := $(BUILD)/san
 SANFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 endif
+OPT ?= -O2
 GEN = $(BUILD)/gen
 CFLAGS = -std=c11 -g $(OPT) -ffp-contract=off $(WARN) $(SANFLAGS)
 CPPFLAGS = -D_GNU_SOURCE -Icompiler -I. -I$(GEN)
