@@ -291,11 +291,13 @@ static Interval mul(Values *v, const Term *e, Interval x, Interval y) {
 }
 
 static Interval divide(Values *v, const Term *e, Interval x, Interval y) {
-    if (y.lo == y.hi && y.lo != 0 && values_ordinary(v, y)) {
-        double a = x.lo / y.lo, b = x.hi / y.lo;
-        return rounded(v, e->dtype, fmin(a, b), fmax(a, b), values_ordinary(v, x));
+    bool ordinary = values_ordinary(v, x) && values_ordinary(v, y);
+    if (!has_zero(y) && !infinite(x) && !infinite(y)) {
+        double a = x.lo / y.lo, b = x.hi / y.lo, c = x.lo / y.hi, d = x.hi / y.hi;
+        return rounded(v, e->dtype, fmin(fmin(a, b), fmin(c, d)), fmax(fmax(a, b), fmax(c, d)),
+                       ordinary);
     }
-    if (!values_ordinary(v, x) || !values_ordinary(v, y))
+    if (!ordinary)
         return ANY;
     if (has_zero(y))
         condition(v, e->args[1], "is not 0");
@@ -320,7 +322,7 @@ static Interval exponential(Values *v, const Term *e, Interval x) {
 static Interval logarithm(Values *v, const Term *e, Interval x) {
     if (is(x, 0))
         return range(-INF, -INF);
-    if (x.lo < 0 || !values_ordinary(v, x))
+    if (x.lo < 0 || (x.lo == 0 && !values_ordinary(v, x)))
         return ANY;
     const Term *a = unfold(v, e->args[0]);
     bool total = a->op == N_READ && a->value->reduction != RED_NONE;
