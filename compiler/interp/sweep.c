@@ -208,9 +208,9 @@ static void reduce_unit(const Run *r, Task *t, int level) {
     reduce_begin(&r->reducer, t->state, n);
     for (int from = level; r->reducer.count && depth >= 0; from = depth + 1) {
         tape_run(&t->frame, from, r->nest.depths);
-        const char *roots[2] = {frame_register(&t->frame, r->tape.roots[0]), NULL};
+        const void *roots[2] = {frame_value(&t->frame, r->tape.roots[0]), NULL};
         if (r->product)
-            roots[1] = frame_register(&t->frame, r->tape.roots[1]);
+            roots[1] = frame_value(&t->frame, r->tape.roots[1]);
         bool one = r->product && !r->tape.root_vector[r->swap];
         reduce_step(&r->reducer, t->state, roots[r->swap], roots[!r->swap], one, t->frame.n,
                     number);
@@ -228,7 +228,7 @@ static void run_unit(const Run *r, Task *t, int level) {
         reduce_unit(r, t, level);
     } else {
         tape_run(&t->frame, level, r->nest.depths);
-        from = frame_register(&t->frame, r->tape.roots[0]);
+        from = frame_value(&t->frame, r->tape.roots[0]);
     }
     for (int d = 0; d < r->units_depth; d++)
         off += t->at[d] * r->step[d] * (d == r->nest.vector ? VEC_BLOCK : 1);
@@ -241,6 +241,10 @@ static void *carve(char **memory, size_t bytes) {
     return p;
 }
 
+static size_t values_bytes(const Run *r) {
+    return ((size_t)r->tape.registers * sizeof(void *) + 63) / 64 * 64;
+}
+
 static void run_task(void *ctx, size_t number) {
     const Run *r = ctx;
     char *memory = r->memory + number * r->task_bytes;
@@ -249,6 +253,7 @@ static void run_task(void *ctx, size_t number) {
     t.frame.offsets = carve(&memory, VEC_BLOCK * sizeof(int64_t));
     t.result = carve(&memory, VEC_BLOCK * sizeof(int64_t));
     t.frame.registers = carve(&memory, (size_t)r->tape.registers * r->tape.register_size);
+    t.frame.values = carve(&memory, values_bytes(r));
     t.state = memory;
     for (int d = r->units_depth; d-- > 0;) {
         t.at[d] = first % r->points[d];
@@ -322,7 +327,8 @@ bool sweep_run(Job *j, const Sweep *s) {
     r->per_task = r->per_task ? r->per_task : 1;
     size_t count = (size_t)((r->units + r->per_task - 1) / r->per_task);
     r->task_bytes = 2 * VEC_BLOCK * sizeof(int64_t) +
-                    (size_t)r->tape.registers * r->tape.register_size + reduce_bytes(&r->reducer);
+                    (size_t)r->tape.registers * r->tape.register_size + values_bytes(r) +
+                    reduce_bytes(&r->reducer);
     if (r->task_bytes > TENSOR_LIMIT / (count ? count : 1))
         return run_fail(j->it, "no memory for a comprehension over so many points");
     r->memory = run_scratch(j->it, count * r->task_bytes);

@@ -93,6 +93,14 @@ static void make_const(Maker *m, int node, const Node *n) {
     memcpy(in->imm, from, (size_t)in->size);
 }
 
+// Can blocks be used where they are? Bools are not: other bytes than 0 and 1 must become 1.
+static bool load_alias(const Maker *m, const Load *l, bool vector) {
+    Dtype t = l->tensor->dtype;
+    return vector && l->linear && !l->empty && t != DT_BOOL && tensor_is_plain(l->tensor) &&
+           vec_size(vec_class(t)) == dtype_size(t) &&
+           l->offset.step[m->nest->order[m->nest->vector]] == 1;
+}
+
 static void make_load(Maker *m, int node, const Node *n) {
     const Job *j = m->job;
     Load *l = NEW(j->arena, Load);
@@ -117,6 +125,7 @@ static void make_load(Maker *m, int node, const Node *n) {
         x->extent = l->tensor->dims[i];
         x->stride = strides[i];
     }
+    l->alias = load_alias(m, l, is_vector(m, node));
     make(m, node, INSTR_LOAD, vec_class(n->dtype))->load = l;
 }
 

@@ -22,6 +22,7 @@ typedef struct {
     bool empty;  // the tensor has no elements: reads give 0
     bool linear; // the offset is a form, and always inside
     Form offset; // then: of the element
+    bool alias;  // blocks need no copying: the tensor's memory looks like a register
     int rank;    // axes, else
     Axis *axes;  // else
 } Load;
@@ -72,7 +73,8 @@ typedef struct {
     const Job *job;
     const Tape *tape;
     const Nest *nest;
-    char *registers;                // tape->registers of them
+    char *registers;                // memory of tape->registers of them
+    const void **values;            // where each register's value is: there, or in an argument
     int64_t index[JOB_INDICES + 1]; // values; of the vector loop's: the block's first
     int n;                          // elements of the current block
     int64_t *offsets;               // VEC_BLOCK, for gathers
@@ -81,6 +83,7 @@ typedef struct {
 // Runs levels from..to of the tape.
 void tape_run(Frame *f, int from, int to);
 
-static inline char *frame_register(const Frame *f, int reg) {
-    return f->registers + (size_t)reg * f->tape->register_size;
+// The value that a register holds now.
+static inline const void *frame_value(const Frame *f, int reg) {
+    return reg < 0 ? NULL : f->values[reg];
 }

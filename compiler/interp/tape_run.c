@@ -52,7 +52,7 @@ static void load_checked(const Frame *f, const Load *l, int vector, int n, void 
     bool each[CORE_MAX_RANK], gather = false;
     for (int k = 0; k < l->rank; k++) {
         const Axis *x = &l->axes[k];
-        const int64_t *reg = x->affine ? NULL : (const int64_t *)frame_register(f, x->reg);
+        const int64_t *reg = x->affine ? NULL : frame_value(f, x->reg);
         start[k] = x->affine ? form_at(f, &x->form) : reg[0];
         step[k] = x->affine && n > 1 ? x->form.step[vector] : 0;
         each[k] = reg && x->vector && n > 1;
@@ -75,7 +75,7 @@ static void load_checked(const Frame *f, const Load *l, int vector, int n, void 
         if (each[k] && l->axes[k].affine)
             add_positions(f, l, k, start[k], step[k], n);
         else if (each[k])
-            add_gathered(f, l, k, (const int64_t *)frame_register(f, l->axes[k].reg), n);
+            add_gathered(f, l, k, frame_value(f, l->axes[k].reg), n);
     }
     load_gather(l->tensor, f->offsets, n, dst);
 }
@@ -111,23 +111,29 @@ static void spread(void *dst, int size, int width) {
     }
 }
 
-static const void *source(const Frame *f, int reg) {
-    return reg < 0 ? NULL : frame_register(f, reg);
+// Where an argument's block lies.
+static const void *alias_of(const Frame *f, const Load *l) {
+    return (const char *)l->tensor->data +
+           form_at(f, &l->offset) * (int64_t)dtype_size(l->tensor->dtype);
 }
 
 void tape_run(Frame *f, int from, int to) {
     const Tape *t = f->tape;
     for (int i = t->starts[from]; i < t->starts[to + 1]; i++) {
         const Instr *in = &t->code[i];
-        char *dst = frame_register(f, in->dst);
+        char *dst = f->registers + (size_t)in->dst * t->register_size;
         int n = in->vector ? f->n : 1;
+        f->values[in->dst] = dst;
         switch (in->kind) {
         case INSTR_OP:
-            in->fn(dst, source(f, in->args[0]), source(f, in->args[1]), source(f, in->args[2]), n,
-                   in->imm);
+            in->fn(dst, frame_value(f, in->args[0]), frame_value(f, in->args[1]),
+                   frame_value(f, in->args[2]), n, in->imm);
             break;
         case INSTR_LOAD:
-            run_load(f, in, n, dst);
+            if (in->load->alias)
+                f->values[in->dst] = alias_of(f, in->load);
+            else
+                run_load(f, in, n, dst);
             break;
         case INSTR_INDEX:
             run_index(f, in, n, dst);
