@@ -102,6 +102,20 @@ static int put_columns(FILE *out, Str line, int bytes, const char *as) {
     return columns;
 }
 
+// A long line is cut to what stands around the marked bytes; *from and *to move along.
+static Str clip_line(Str line, int *from, int *to) {
+    enum { BEFORE = 60, LONGEST = 180 };
+    if (line.len <= LONGEST)
+        return line;
+    int start = *from > BEFORE ? *from - BEFORE : 0;
+    while (start > 0 && ((unsigned char)line.ptr[start] & 0xC0) == 0x80)
+        start--;
+    int len = line.len - start < LONGEST ? line.len - start : LONGEST;
+    *from -= start;
+    *to = *to - start < len ? *to - start : len;
+    return (Str){line.ptr + start, len};
+}
+
 static void print_place(const Session *s, const Style *st, Span span, const char *label) {
     const Source *src = session_source(s, span);
     if (!src)
@@ -112,6 +126,7 @@ static void print_place(const Session *s, const Style *st, Span span, const char
     int from = span.start - src->lines[line - 1];
     int to = span.end - src->lines[line - 1];
     to = to > text.len ? text.len : to;
+    text = clip_line(text, &from, &to);
     int gutter = snprintf(NULL, 0, "%d", line);
     fprintf(st->out, "  %s-->%s %s:%d:%d\n", st->blue, st->plain, src->path, line, column);
     fprintf(st->out, "%*s %s|%s\n", gutter, "", st->blue, st->plain);
