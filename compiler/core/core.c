@@ -187,6 +187,7 @@ Val core_state(Core *c, CoreFn *f, const CoreType *type, Name name, Span span) {
 Val core_call(Core *c, CoreFn *f, Region *r, CoreFn *callee, int n, const Val *args, Span span) {
     Val v = core_add(c, f, OP_CALL, core_result_type(c, callee), NULL, span);
     core_value(f, v)->callee = callee;
+    f->effects = f->effects || callee->effects;
     for (int i = 0; i < n; i++)
         core_arg(c, f, v, args[i]);
     core_emit(c, r, v);
@@ -245,6 +246,40 @@ Val core_write(Core *c, CoreFn *f, Region *r, Val state, Val rows, Val pos, Span
     core_arg(c, f, v, pos);
     core_emit(c, r, v);
     return v;
+}
+
+Val core_assign(Core *c, CoreFn *f, Region *r, Val state, Val value, Span span) {
+    Val v = core_add(c, f, OP_ASSIGN, core_value(f, state)->type, NULL, span);
+    core_arg(c, f, v, state);
+    core_arg(c, f, v, value);
+    core_emit(c, r, v);
+    f->effects = true;
+    return v;
+}
+
+Val core_place(Core *c, CoreFn *f, Region *r, Val state, Val value, Val rows, Val pos, Span span) {
+    Val v = core_assign(c, f, r, state, value, span);
+    core_value(f, v)->op = OP_PLACE;
+    core_arg(c, f, v, rows);
+    core_arg(c, f, v, pos);
+    return v;
+}
+
+Val core_cumsum(Core *c, CoreFn *f, Region *r, Val x, int axis, Span span) {
+    Val v = core_add(c, f, OP_CUMSUM, core_value(f, x)->type, NULL, span);
+    core_value(f, v)->index = axis;
+    core_arg(c, f, v, x);
+    core_emit(c, r, v);
+    return v;
+}
+
+bool core_is_block_state(const CoreFn *f, Val v) {
+    const Value *value = core_value(f, v);
+    if (value->op != OP_MEMBER || value->args.len != 1)
+        return false;
+    const CoreType *t = core_value(f, value->args.data[0])->type;
+    const CoreMember *m = t->kind == CORE_BLOCK ? core_find_member(t->block, value->member) : NULL;
+    return m && m->kind == MEMBER_STATE;
 }
 
 // ---- Weights -----------------------------------------------------------------------------------
@@ -336,6 +371,7 @@ static Loop *copy_loop(Arena *a, const Loop *from) {
     to->count = from->count;
     to->index = from->index;
     COPY_VEC(a, &to->carried, &from->carried);
+    copy_region(a, &to->test, &from->test);
     copy_region(a, &to->region, &from->region);
     return to;
 }
@@ -346,6 +382,7 @@ CoreFn *core_copy(Core *c, const CoreFn *f, Name name, const char *short_name) {
     g->span = f->span;
     g->doc = f->doc;
     g->entry = f->entry;
+    g->effects = f->effects;
     g->self = f->self;
     COPY_VEC(a, &g->values, &f->values);
     COPY_VEC(a, &g->params, &f->params);

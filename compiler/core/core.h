@@ -120,11 +120,14 @@ typedef struct {
 } Region;
 
 typedef struct {
-    const Dim *count; // how often
-    Val index;        // OP_PARAM of the region: i64 scalar, 0..count-1
-    VEC(Val) carried; // OP_PARAMs of the region, one for each argument
-    Region region;    // yields as many
+    const Dim *count; // how often; OP_WHILE: NULL
+    Val index;        // OP_PARAM of the region: i64 scalar, 0..count-1; OP_WHILE: 0
+    VEC(Val) carried; // OP_PARAMs of the regions, one for each argument
+    Region test;      // OP_WHILE: before each round, yields one bool scalar
+    Region region;    // yields as many; OP_LOOP: then the values that each round adds to a stack
 } Loop;
+// The results are the values carried, as they are at the end, then the stacks: along a new first
+// axis of `count`. One result is not in a tuple; none is an empty tuple.
 
 typedef struct {
     Op op;
@@ -135,9 +138,9 @@ typedef struct {
     VEC(Val) args;
     Comp *comp;     // OP_COMP
     CoreFn *callee; // OP_CALL
-    Loop *loop;     // OP_LOOP
+    Loop *loop;     // OP_LOOP, OP_WHILE
     Name member;    // OP_MEMBER
-    int index;      // OP_RESULT
+    int index;      // OP_RESULT: which; OP_CUMSUM: the axis
 } Value;
 
 // A state is a parameter whose memory the caller keeps from call to call and `write` changes in
@@ -145,12 +148,18 @@ typedef struct {
 // What was written may not be used again, nor what views it: its contents are the result's. A state
 // is written in the region that it comes from (so once), carried by no loop, and a function that
 // has states is not called by others.
+//
+// The states of a block live in its instance, zero at load, and are kept from call to call. `member`
+// gives one as it is there and then; `assign` and `place` change it. What was read before, or views
+// it, may not be used after that, nor after a call that may change states (`effects`); loops carry
+// no states, and none is given to a call with effects. core_copy_states makes copies to that end.
 struct CoreFn {
     Name name;  // qualified source name: "std.nn.norm::rms_norm", "std.models.llama::Llama.forward"
     Name label; // unique in the module, derived from the name: "rms_norm", "rms_norm.2"
     Span span;
     const char *doc; // the source signature on one line, for comments in the output
     bool entry;
+    bool effects;      // it or a function that it calls assigns states of blocks
     CoreBlock *self;   // for methods: the first parameter is the block's weights
     VEC(Value) values; // values.data[v - 1]
     VEC(Val) params;   // OP_PARAM values; params.data[0] is self for methods
@@ -199,6 +208,17 @@ Val core_result(Core *c, CoreFn *f, Region *r, Val tuple, int index, Span span);
 Val core_member(Core *c, CoreFn *f, Region *r, Val block, Name member, Span span);
 Val core_pick(Core *c, CoreFn *f, Region *r, Val array, Val index, Span span);
 Val core_write(Core *c, CoreFn *f, Region *r, Val state, Val rows, Val pos, Span span);
+Val core_assign(Core *c, CoreFn *f, Region *r, Val state, Val value, Span span);
+Val core_place(Core *c, CoreFn *f, Region *r, Val state, Val value, Val rows, Val pos, Span span);
+Val core_cumsum(Core *c, CoreFn *f, Region *r, Val x, int axis, Span span);
+bool core_is_block_state(const CoreFn *f, Val v); // a `member` that is a state
+// May writing the state `written` (0: any) change contents that come from the `member`, the
+// `assign` or the call `root`?
+bool core_state_overlaps(const CoreFn *f, Val root, Val written);
+
+// Where contents of a block's state are used after they may have changed: a copy is made when they
+// are read, and used instead. For a function whose callees are finished.
+void core_copy_states(Core *c, CoreFn *f);
 
 // A view of tensor x with the dims of `to` (x's dtype, as many elements), in row-major order.
 // `facts` may be NULL; it helps to find groups of axes that match, and with them simpler positions.

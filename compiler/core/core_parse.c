@@ -227,11 +227,14 @@ static void parse_loop(Parser *p, Val v) {
     Arena *a = p->core->session->arena;
     Loop *l = NEW(a, Loop);
     core_value(p->fn, v)->loop = l;
+    bool test = core_value(p->fn, v)->op == OP_WHILE;
     Span span = p->tok.span;
-    Name index = value_name(p);
-    parse_need(p, '<');
-    l->count = parse_dim(p);
-    l->index = new_param(p, core_tensor(p->core, DT_I64, 0, NULL), index, span);
+    if (!test) {
+        Name index = value_name(p);
+        parse_need(p, '<');
+        l->count = parse_dim(p);
+        l->index = new_param(p, core_tensor(p->core, DT_I64, 0, NULL), index, span);
+    }
     parse_need(p, '(');
     while (!p->failed && !parse_is(p, ')')) {
         span = p->tok.span;
@@ -248,6 +251,13 @@ static void parse_loop(Parser *p, Val v) {
     }
     parse_need(p, ')');
     parse_need(p, '{');
+    if (test) {
+        parse_region(p, &l->test, "yield");
+        parse_need(p, '}');
+        if (!parse_take_word(p, "do"))
+            parse_fail(p, "expected `do`");
+        parse_need(p, '{');
+    }
     parse_region(p, &l->region, "yield");
     parse_need(p, '}');
 }
@@ -273,6 +283,7 @@ static void parse_call(Parser *p, Val v) {
     if (!callee)
         parse_fail_at(p, span, "the function @%s is not defined before this", name);
     core_value(p->fn, v)->callee = callee;
+    p->fn->effects = p->fn->effects || (callee && callee->effects);
     parse_args(p, v);
 }
 
@@ -293,7 +304,7 @@ static void parse_op(Parser *p, Val v) {
     Op op = core_value(p->fn, v)->op;
     if (op == OP_CALL) {
         parse_call(p, v);
-    } else if (op == OP_LOOP) {
+    } else if (op == OP_LOOP || op == OP_WHILE) {
         parse_loop(p, v);
     } else if (op == OP_COMP) {
         parse_args(p, v);
@@ -301,8 +312,11 @@ static void parse_op(Parser *p, Val v) {
         Comp *k = parse_comp(p, value->args.len, value->args.data);
         core_value(p->fn, v)->comp = k;
     } else {
-        parse_bare_args(p, v, op == OP_PICK ? 2 : op == OP_WRITE ? 3 : 1);
-        if (op == OP_RESULT) {
+        static const int counts[] = {
+            [OP_PICK] = 2, [OP_WRITE] = 3, [OP_ASSIGN] = 2, [OP_PLACE] = 4, [OP_COUNT] = 0};
+        p->fn->effects = p->fn->effects || op == OP_ASSIGN || op == OP_PLACE;
+        parse_bare_args(p, v, counts[op] ? counts[op] : 1);
+        if (op == OP_RESULT || op == OP_CUMSUM) {
             parse_need(p, ',');
             core_value(p->fn, v)->index = (int)parse_magnitude(p, INT32_MAX, "a position");
         }
@@ -330,8 +344,8 @@ static bool op_find(Parser *p, Op *op, bool *view) {
             return true;
         }
     }
-    parse_fail(p, "expected an operation: comp, view, call, result, loop, member, pick "
-                  "or write");
+    parse_fail(p, "expected an operation: comp, view, call, result, loop, member, pick, "
+                  "write, assign, place, while or cumsum");
     return false;
 }
 

@@ -138,17 +138,23 @@ enum { DEEPEST_REGION = 64 };
 
 static void print_region(Printer *p, const Region *r, const char *end, int indent);
 
-// `%i < 30 (%x.1 = %x) { ... }`
+// `%i < 30 (%x.1 = %x) { ... }`; `while (%x.1 = %x) { ... } do { ... }`
 static void print_loop(Printer *p, const Value *v, int indent) {
     const Loop *l = v->loop;
-    strbuf_printf(p->out, " %%%s < ", define(p, l->index));
-    print_dim(p, p->out, l->count);
+    if (v->op == OP_LOOP) {
+        strbuf_printf(p->out, " %%%s < ", define(p, l->index));
+        print_dim(p, p->out, l->count);
+    }
     strbuf_add(p->out, STR(" ("));
     for (int i = 0; i < l->carried.len; i++) {
         strbuf_printf(p->out, "%s%%%s = ", i ? ", " : "", define(p, l->carried.data[i]));
         print_values(p, v->args.data + i, i < v->args.len);
     }
     strbuf_add(p->out, STR(") {\n"));
+    if (v->op == OP_WHILE && indent / 4 < DEEPEST_REGION)
+        print_region(p, &l->test, "yield", indent + 4);
+    if (v->op == OP_WHILE)
+        strbuf_printf(p->out, "%*s} do {\n", indent, "");
     if (indent / 4 < DEEPEST_REGION)
         print_region(p, &l->region, "yield", indent + 4);
     strbuf_printf(p->out, "%*s}", indent, "");
@@ -160,7 +166,7 @@ static void print_op(Printer *p, const Value *v, int indent) {
     strbuf_add(out, view ? STR("view") : str_of(op_text(v->op)));
     if (v->op == OP_CALL)
         strbuf_printf(out, " @%s", v->callee ? v->callee->label : "?");
-    if (v->op == OP_LOOP && v->loop) {
+    if ((v->op == OP_LOOP || v->op == OP_WHILE) && v->loop) {
         print_loop(p, v, indent);
         return;
     }
@@ -169,7 +175,7 @@ static void print_op(Printer *p, const Value *v, int indent) {
     print_values(p, v->args.data, v->args.len);
     if (call)
         strbuf_char(out, ')');
-    if (v->op == OP_RESULT)
+    if (v->op == OP_RESULT || v->op == OP_CUMSUM)
         strbuf_printf(out, ", %d", v->index);
     if (v->op == OP_MEMBER)
         strbuf_printf(out, ".%s", print_identifier(p->arena, v->member));

@@ -260,17 +260,27 @@ static bool enter_param(Verifier *v, Val n, const char *what) {
     return verify_type(v, core_value(v->fn, n)->type, what, 0);
 }
 
-static bool enter_loop(Verifier *v, const Value *value) {
+static bool enter_index(Verifier *v, const Value *value) {
     const Loop *l = value->loop;
+    if (value->op == OP_WHILE)
+        return true;
     verify_dim(v, l->count, "the loop's count");
     if (!enter_param(v, l->index, "the loop's index"))
         return false;
     if (!verify_scalar_i64(type_of(v, l->index)))
         verify_fault(v, "the loop's index is not an i64 scalar");
-    int n = l->carried.len;
-    if (n == 0 || value->args.len != n || l->region.yields.len != n) {
+    return true;
+}
+
+static bool enter_loop(Verifier *v, const Value *value) {
+    const Loop *l = value->loop;
+    if (!enter_index(v, value))
+        return false;
+    int n = l->carried.len, yields = l->region.yields.len;
+    bool stacks = value->op == OP_LOOP && yields > n;
+    if (value->args.len != n || (yields != n && !stacks)) {
         verify_fault(v, "a loop carries %d values, is given %d and yields %d", n, value->args.len,
-                     l->region.yields.len);
+                     yields);
         return false;
     }
     bool fine = true;
@@ -286,16 +296,56 @@ static bool enter_loop(Verifier *v, const Value *value) {
     return fine;
 }
 
-// What the region defined, and its parameters, are out of scope after it.
-static void leave_loop(Verifier *v, const Loop *l) {
-    v->state[l->index - 1] = VALUE_GONE;
-    for (int i = 0; i < l->carried.len; i++)
-        v->state[l->carried.data[i] - 1] = VALUE_GONE;
-    for (int i = 0; i < l->region.body.len; i++) {
-        Val n = l->region.body.data[i];
+static void leave_region(Verifier *v, const Region *r) {
+    for (int i = 0; i < r->body.len; i++) {
+        Val n = r->body.data[i];
         if (n >= 1 && (int)n <= v->fn->values.len && v->state[n - 1] == VALUE_HERE)
             v->state[n - 1] = VALUE_GONE;
     }
+}
+
+// What the regions defined, and their parameters, are out of scope after them.
+static void leave_loop(Verifier *v, const Loop *l) {
+    if (l->index)
+        v->state[l->index - 1] = VALUE_GONE;
+    for (int i = 0; i < l->carried.len; i++)
+        v->state[l->carried.data[i] - 1] = VALUE_GONE;
+    leave_region(v, &l->region);
+}
+
+// One result: what is carried, or a stack of what each round yields.
+static bool is_loop_result(const Verifier *v, const Loop *l, int i, const CoreType *t) {
+    if (i < l->carried.len)
+        return core_type_equal(t, type_of(v, l->carried.data[i]));
+    const CoreType *item = type_of(v, l->region.yields.data[i]);
+    bool fits = t->kind == CORE_TENSOR && item->kind == CORE_TENSOR && t->dtype == item->dtype &&
+                t->rank == item->rank + 1 && t->dims[0] == l->count;
+    for (int k = 0; fits && k < item->rank; k++)
+        fits = t->dims[k + 1] == item->dims[k];
+    return fits;
+}
+
+static void verify_loop_results(Verifier *v, const Value *value) {
+    const Loop *l = value->loop;
+    const CoreType *t = value->type;
+    int n = l->region.yields.len;
+    if (!all_known(v->fn, l->region.yields.data, n))
+        return;
+    bool fits = n == 1 || (t->kind == CORE_TUPLE && t->item_count == n);
+    for (int i = 0; fits && i < n; i++)
+        fits = is_loop_result(v, l, i, n == 1 ? t : t->items[i]);
+    if (!fits)
+        verify_fault(v, "the type is not that of the values carried and stacked");
+}
+
+static void verify_test(Verifier *v, const Region *test, int depth) {
+    verify_region(v, test, depth + 1);
+    const CoreType *t = test->yields.len == 1 && all_known(v->fn, test->yields.data, 1)
+                            ? type_of(v, test->yields.data[0])
+                            : NULL;
+    if (!t || t->kind != CORE_TENSOR || t->dtype != DT_BOOL || t->rank)
+        verify_fault(v, "the test of `while` is no bool scalar");
+    leave_region(v, test);
 }
 
 static void verify_loop(Verifier *v, const Value *value, int depth) {
@@ -305,18 +355,29 @@ static void verify_loop(Verifier *v, const Value *value, int depth) {
         verify_fault(v, "a loop without a region, or nested too deep");
         return;
     }
+    verify_loop_memory(v, value);
     if (!enter_loop(v, value))
         return;
+    if (value->op == OP_WHILE)
+        verify_test(v, &l->test, depth);
     verify_region(v, &l->region, depth + 1);
     v->value = number;
-    for (int i = 0; i < l->region.yields.len; i++) {
+    verify_yields_memory(v, &l->region);
+    for (int i = 0; i < l->carried.len; i++) {
         if (all_known(v->fn, &l->region.yields.data[i], 1) &&
             !core_type_equal(type_of(v, l->region.yields.data[i]), type_of(v, l->carried.data[i])))
             verify_fault(v, "the yield %d is of another type than the value carried", i);
     }
-    if (!is_result_of(v->fn, value->type, l->carried.data, l->carried.len))
-        verify_fault(v, "the type is not that of the values carried");
+    verify_loop_results(v, value);
     leave_loop(v, l);
+}
+
+static void verify_cumsum(Verifier *v, const Value *value) {
+    const CoreType *t = type_of(v, value->args.data[0]);
+    if (t->kind != CORE_TENSOR || t->dtype == DT_BOOL || !core_type_equal(value->type, t))
+        verify_fault(v, "`cumsum` of something that is no tensor of numbers, or as another type");
+    else if (value->index < 0 || value->index >= t->rank)
+        verify_fault(v, "axis %d of a tensor of rank %d", value->index, t->rank);
 }
 
 static int op_args(Op op) {
@@ -340,7 +401,15 @@ static void verify_op(Verifier *v, const Value *value, int depth) {
         verify_result(v, value);
         break;
     case OP_LOOP:
+    case OP_WHILE:
         verify_loop(v, value, depth);
+        break;
+    case OP_CUMSUM:
+        verify_cumsum(v, value);
+        break;
+    case OP_ASSIGN:
+    case OP_PLACE:
+        verify_assign(v, value);
         break;
     case OP_MEMBER:
         verify_member(v, value);
@@ -427,12 +496,15 @@ static void verify_fn(Verifier *v, const CoreFn *f, int index) {
     v->root = NEW_N(v->arena, Val, f->values.len);
     v->states = NEW_N(v->arena, bool, f->values.len);
     v->home = NEW_N(v->arena, int, f->values.len);
-    if (fine && verify_states(v))
+    if (fine && verify_states(v)) {
         verify_region(v, &f->region, 0);
+        verify_effects(v, index);
+    }
 }
 
 static Verifier verifier_new(const Core *c, StrBuf *faults) {
     Verifier v = {.core = c, .arena = arena_new(), .faults = faults};
+    v.gives = NEW_N(v.arena, bool, c->fns.len);
     for (int i = 0; i < c->symbols.len; i++)
         map_put(v.arena, &v.symbols, c->symbols.data[i], (void *)c->symbols.data[i]);
     for (int i = 0; i < c->blocks.len; i++)

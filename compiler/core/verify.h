@@ -17,6 +17,7 @@ typedef struct {
     Val *root;            // of each value: the state whose memory it shares, or 0
     bool *states;         // of each value: it is a state, and may be written
     int *home;            // of each value: the number of its region; 0 for parameters
+    bool *gives;          // of each function before this: a result may share a block's state
     int region;           // the number of the region being verified
     int regions;          // how many were begun in this function
 } Verifier;
@@ -42,6 +43,10 @@ bool verify_scalar_i64(const CoreType *t);
 void verify_pick_tensor(Verifier *v, const Value *value);
 void verify_write(Verifier *v, const Value *value);
 void verify_memory(Verifier *v, const Value *value);
+void verify_assign(Verifier *v, const Value *value); // also `place`
+void verify_loop_memory(Verifier *v, const Value *value); // before its regions
+void verify_yields_memory(Verifier *v, const Region *r);
+void verify_effects(Verifier *v, int index); // of the function, at its end
 bool verify_states(Verifier *v);
 
 // The comprehension of a value whose arguments are in range.

@@ -13,7 +13,13 @@ Interp *interp_new(const Core *c, RtPool *pool) {
     it->arena = a;
     it->core = c;
     it->pool = pool;
+    interp_limit(it, TENSOR_LIMIT, UINT64_MAX);
     return it;
+}
+
+void interp_limit(Interp *it, uint64_t bytes, uint64_t points) {
+    it->limit = bytes < TENSOR_LIMIT ? bytes : TENSOR_LIMIT;
+    it->points = points;
 }
 
 void interp_release(Interp *it) {
@@ -28,6 +34,8 @@ void interp_release(Interp *it) {
 void interp_free(Interp *it) {
     if (!it)
         return;
+    for (StateMember *s = it->states; s; s = s->next)
+        buffer_drop(it, s->member->buffer);
     interp_release(it);
     arena_free(it->arena);
 }
@@ -93,6 +101,8 @@ static void scan_region(Uses *u, Scope *outer, const Region *r, const Loop *loop
         u->last[s.at - 1] = s.at;
         for (int k = 0; k < v->args.len; k++)
             use(u, &s, v->args.data[k]);
+        if (v->loop && v->op == OP_WHILE)
+            scan_region(u, &s, &v->loop->test, v->loop);
         if (v->loop)
             scan_region(u, &s, &v->loop->region, v->loop);
     }
@@ -169,7 +179,7 @@ static bool run_comp(Interp *it, Run *run, Val v, Slot *out) {
 
 static bool run_call(Interp *it, Run *run, const Value *value, Slot *out) {
     const Slot **args = arg_slots(it, run, value->args.data, value->args.len);
-    bool ok = args && run_fn(it, value->callee, value->args.len, args, out);
+    bool ok = args && run_spend(it, 1) && run_fn(it, value->callee, value->args.len, args, out);
     free(args);
     return ok;
 }
@@ -202,54 +212,166 @@ static bool gather_yields(Interp *it, const Run *run, const Val *yields, int n, 
 // The next values of a loop take their places together: one may be yielded for another.
 static bool carry(Interp *it, Run *run, const Loop *l) {
     Slot next = {0};
-    bool ok = gather_yields(it, run, l->region.yields.data, l->region.yields.len, true, &next);
+    bool ok = gather_yields(it, run, l->region.yields.data, l->carried.len, true, &next);
     for (int k = 0; ok && k < l->carried.len; k++)
         ok = set_slot(it, slot_of(run, l->carried.data[k]), &next.items[k]);
     slot_drop(it, &next);
     return ok;
 }
 
+// ---- Loops -------------------------------------------------------------------------------------
+
+// What the rounds of a loop share.
+typedef struct {
+    const Loop *loop;
+    int stacked;   // values that each round adds to a stack
+    int64_t count; // rounds
+    Slot *stacks;  // [count, ..] each
+} Rounds;
+
+static bool new_stacks(Interp *it, const Value *value, Rounds *r) {
+    int n = r->loop->region.yields.len;
+    r->stacked = value->op == OP_LOOP ? n - r->loop->carried.len : 0;
+    r->stacks = calloc((size_t)r->stacked + 1, sizeof *r->stacks);
+    if (!r->stacks)
+        return run_fail(it, "no memory for %d results", r->stacked);
+    for (int i = 0; i < r->stacked; i++) {
+        const CoreType *t = n == 1 ? value->type : value->type->items[r->loop->carried.len + i];
+        int64_t dims[CORE_MAX_RANK];
+        if (!run_dims(it, t, dims) || !tensor_new(it, t->dtype, t->rank, dims, &r->stacks[i]))
+            return false;
+    }
+    return true;
+}
+
+// Copies the round's values to their places on the stacks.
+static bool push_stacks(Interp *it, Run *run, const Rounds *r, int64_t round) {
+    for (int i = 0; i < r->stacked; i++) {
+        Slot *item = slot_of(run, r->loop->region.yields.data[r->loop->carried.len + i]);
+        Slot copy = {0};
+        bool ok = slot_copy(it, &copy, item) && job_plain(it, &copy);
+        size_t size = ok ? (size_t)(tensor_count(&copy.t) * dtype_size(copy.t.dtype)) : 0;
+        if (ok && size)
+            memcpy((char *)r->stacks[i].buffer->data + (size_t)round * size, copy.t.data, size);
+        slot_drop(it, &copy);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool run_rounds(Interp *it, Run *run, const Rounds *r) {
+    bool ok = true;
+    for (int64_t i = 0; ok && i < r->count; i++) {
+        ok = run_spend(it, 1) && set_index(it, slot_of(run, r->loop->index), i) &&
+             run_region(it, run, &r->loop->region) && push_stacks(it, run, r, i) &&
+             carry(it, run, r->loop);
+    }
+    return ok;
+}
+
+static bool run_while(Interp *it, Run *run, const Loop *l) {
+    for (;;) {
+        if (!run_spend(it, 1) || !run_region(it, run, &l->test))
+            return false;
+        if (!*(const uint8_t *)slot_of(run, l->test.yields.data[0])->t.data)
+            return true;
+        if (!run_region(it, run, &l->region) || !carry(it, run, l))
+            return false;
+    }
+}
+
+static void drop_region(Interp *it, Run *run, const Region *r) {
+    for (int i = 0; i < r->body.len; i++)
+        slot_drop(it, slot_of(run, r->body.data[i]));
+}
+
+// The values carried, then the stacks.
+static bool loop_results(Interp *it, Run *run, const Value *value, const Rounds *r, Slot *out) {
+    const Loop *l = value->loop;
+    if (r->stacked && value->type->kind != CORE_TUPLE)
+        return slot_copy(it, out, &r->stacks[0]);
+    int n = l->carried.len;
+    bool tuple = value->type->kind == CORE_TUPLE;
+    if (!r->stacked)
+        return gather_yields(it, run, l->carried.data, n, tuple, out);
+    out->items = calloc((size_t)(n + r->stacked), sizeof *out->items);
+    if (!out->items)
+        return run_fail(it, "no memory for %d results", n + r->stacked);
+    out->count = n + r->stacked;
+    for (int i = 0; i < n + r->stacked; i++) {
+        const Slot *from = i < n ? slot_of(run, l->carried.data[i]) : &r->stacks[i - n];
+        if (!slot_copy(it, &out->items[i], from))
+            return false;
+    }
+    return true;
+}
+
 static bool run_loop(Interp *it, Run *run, const Value *value, Slot *out) {
     const Loop *l = value->loop;
-    int64_t count;
-    bool ok = run_dim(it, l->count, &count);
+    Rounds r = {.loop = l};
+    bool test = value->op == OP_WHILE, ok = test || run_dim(it, l->count, &r.count);
     if (!ok)
         return false;
-    if (count < 0)
-        return run_fail(it, "a loop of %lld rounds", (long long)count);
+    if (r.count < 0)
+        return run_fail(it, "a loop of %lld rounds", (long long)r.count);
     for (int k = 0; ok && k < l->carried.len; k++)
         ok = set_slot(it, slot_of(run, l->carried.data[k]), slot_of(run, value->args.data[k]));
-    for (int64_t i = 0; ok && i < count; i++) {
-        ok = set_index(it, slot_of(run, l->index), i) && run_region(it, run, &l->region) &&
-             carry(it, run, l);
-    }
-    ok = ok && gather_yields(it, run, l->carried.data, l->carried.len,
-                             value->type->kind == CORE_TUPLE, out);
-    for (int i = 0; i < l->region.body.len; i++)
-        slot_drop(it, slot_of(run, l->region.body.data[i]));
+    ok = ok && new_stacks(it, value, &r) &&
+         (test ? run_while(it, run, l) : run_rounds(it, run, &r)) &&
+         loop_results(it, run, value, &r, out);
+    for (int i = 0; r.stacks && i < r.stacked; i++)
+        slot_drop(it, &r.stacks[i]);
+    free(r.stacks);
+    drop_region(it, run, &l->test);
+    drop_region(it, run, &l->region);
     for (int k = 0; k < l->carried.len; k++)
         slot_drop(it, slot_of(run, l->carried.data[k]));
-    slot_drop(it, slot_of(run, l->index));
+    if (l->index)
+        slot_drop(it, slot_of(run, l->index));
     return ok;
+}
+
+// ---- Members -----------------------------------------------------------------------------------
+
+static Member *find_member(const Run *run, const Value *value) {
+    const InterpBlock *b = slot_of(run, value->args.data[0])->block;
+    for (int i = 0; b && i < b->type->members.len; i++) {
+        const CoreMember *m = &b->type->members.data[i];
+        if (m->name == value->member || strcmp(m->name, value->member) == 0)
+            return &b->members[i];
+    }
+    return NULL;
 }
 
 static bool run_member(Interp *it, const Run *run, const Value *value, Slot *out) {
     const InterpBlock *b = slot_of(run, value->args.data[0])->block;
-    for (int i = 0; b && i < b->type->members.len; i++) {
-        const CoreMember *m = &b->type->members.data[i];
-        if (m->name != value->member && strcmp(m->name, value->member) != 0)
-            continue;
-        if (m->kind == MEMBER_STATE)
-            return run_fail(it, "state %s of block %s is not kept by calls", m->name,
-                            b->type->name);
-        if (m->kind == MEMBER_SUB)
-            out->block = b->members[i].blocks[0];
-        out->blocks = b->members[i].blocks;
-        out->count = b->members[i].count;
-        out->t = b->members[i].tensor;
-        return true;
-    }
-    return run_fail(it, "block %s has no member %s", b ? b->type->name : "(none)", value->member);
+    const Member *m = find_member(run, value);
+    if (!m)
+        return run_fail(it, "block %s has no member %s", b ? b->type->name : "(none)",
+                        value->member);
+    if (value->type->kind == CORE_BLOCK)
+        out->block = m->blocks[0];
+    out->blocks = m->blocks;
+    out->count = m->count;
+    out->t = m->tensor;
+    out->buffer = m->buffer; // a state's contents stay as they are while somebody holds them
+    if (out->buffer)
+        out->buffer->uses++;
+    return true;
+}
+
+// `assign` and `place` change the state that their first argument names.
+static bool run_state(Interp *it, const Run *run, const Value *value, Slot *out) {
+    const Slot *args[4] = {0};
+    for (int i = 0; i < value->args.len && i < 4; i++)
+        args[i] = slot_of(run, value->args.data[i]);
+    Member *m = find_member(run, core_value(run->fn, value->args.data[0]));
+    if (!m || !m->buffer)
+        return run_fail(it, "there is no state to change");
+    slot_drop(it, slot_of(run, value->args.data[0])); // it may not be used after this
+    return value->op == OP_ASSIGN ? state_assign(it, m, args[1], out)
+                                  : state_place(it, m, args, out);
 }
 
 static bool run_pick(Interp *it, const Run *run, const Value *value, Slot *out) {
@@ -274,6 +396,7 @@ static bool run_value(Interp *it, Run *run, Val v) {
     case OP_CALL:
         return run_call(it, run, value, out);
     case OP_LOOP:
+    case OP_WHILE:
         return run_loop(it, run, value, out);
     case OP_MEMBER:
         return run_member(it, run, value, out);
@@ -282,6 +405,11 @@ static bool run_value(Interp *it, Run *run, Val v) {
     case OP_WRITE:
         return state_write(it, slot_of(run, value->args.data[0]), slot_of(run, value->args.data[1]),
                            slot_of(run, value->args.data[2]), out);
+    case OP_ASSIGN:
+    case OP_PLACE:
+        return run_state(it, run, value, out);
+    case OP_CUMSUM:
+        return cumsum_run(it, slot_of(run, value->args.data[0]), value->index, out);
     case OP_RESULT: {
         const Slot *tuple = slot_of(run, value->args.data[0]);
         if (!tuple->items || value->index < 0 || value->index >= tuple->count)
@@ -321,8 +449,7 @@ static bool run_fn(Interp *it, const CoreFn *fn, int nargs, const Slot *const *a
     ok = ok && run_region(it, &run, &fn->region);
     const Val *yields = fn->region.yields.data;
     int n = fn->region.yields.len;
-    ok = ok && (n > 0 || run_fail(it, "%s has no result", fn->name)) &&
-         gather_yields(it, &run, yields, n, n > 1, out);
+    ok = ok && gather_yields(it, &run, yields, n, n != 1, out);
     for (int i = 0; run.slots && i < fn->values.len; i++)
         slot_drop(it, &run.slots[i]);
     free(run.slots);
@@ -387,6 +514,7 @@ bool interp_call(Interp *it, const CoreFn *fn, const InterpBlock *self, int narg
     it->results = NULL;
     it->result_count = 0;
     it->depth = 0;
+    it->left = it->points;
     it->error[0] = 0;
     Slot out = {0}, *slots = NULL;
     const Slot **pointers = NULL;
@@ -399,7 +527,7 @@ bool interp_call(Interp *it, const CoreFn *fn, const InterpBlock *self, int narg
     }
     for (int i = 0; ok && i < count; i++) {
         if (i < first)
-            slots[i].block = (InterpBlock *)self; // nothing changes blocks
+            slots[i].block = (InterpBlock *)self; // only its states change
         else
             slots[i].t = args[i - first];
         slots[i].writable = is_state(fn, fn->params.data[i]);

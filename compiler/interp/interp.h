@@ -43,6 +43,13 @@ typedef bool InterpWeight(void *ctx, const char *path, const CoreType *type, Ten
 InterpBlock *interp_block(Interp *it, const CoreBlock *block, InterpWeight *weight, void *ctx,
                           char *error, size_t size);
 
+// The states of a block: zero when it is made, changed by calls, kept between them. interp_states
+// calls fn for every one, depth first in member order, with its dotted path; the memory of `t` may
+// be written between calls (in spite of its const), after the results of the last were read.
+typedef void InterpState(void *ctx, const char *path, const CoreType *type, const Tensor *t);
+void interp_states(InterpBlock *block, InterpState *fn, void *ctx);
+void interp_reset_state(InterpBlock *block); // all zero again
+
 // Calls a function. `self` is the block of a method, NULL for others; `args` are its other
 // parameters, nargs of them. `results` has room for one tensor per value the function yields; they
 // are owned by the interpreter and live until its next call or interp_release; one that is an
@@ -52,6 +59,11 @@ InterpBlock *interp_block(Interp *it, const CoreBlock *block, InterpWeight *weig
 bool interp_call(Interp *it, const CoreFn *fn, const InterpBlock *self, int nargs,
                  const Tensor *args, Tensor *results, char *error, size_t size);
 void interp_release(Interp *it); // frees the results of the last call and all scratch memory
+
+// Bounds of every call that follows: bytes of tensors alive at a time (64 GiB if this is not
+// called) and points of all comprehensions together (as good as none). A call that needs more is
+// refused where it gets there.
+void interp_limit(Interp *it, uint64_t bytes, uint64_t points);
 
 // Bytes of tensors computed by a call that lived at the same time, at most, since interp_new.
 uint64_t interp_peak(const Interp *it);

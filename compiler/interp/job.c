@@ -171,7 +171,7 @@ static bool job_extents(Job *j, const CoreType *type) {
         work *= *e ? (uint64_t)*e : 1;
     }
     j->extent[JOB_INDICES] = 1;
-    return true;
+    return run_spend(j->it, work);
 }
 
 // ---- Views

@@ -18,10 +18,18 @@ struct Buffer {
 };
 
 typedef struct {
-    Tensor tensor;        // MEMBER_PARAM, MEMBER_BUFFER
+    Tensor tensor;        // MEMBER_PARAM, MEMBER_BUFFER, MEMBER_STATE
+    Buffer *buffer;       // MEMBER_STATE: its memory; it changes when a value takes its place
     InterpBlock **blocks; // MEMBER_SUB: one, MEMBER_ARRAY: count
     int64_t count;        // of blocks; 0 for tensors
 } Member;
+
+// Members that hold memory of the interpreter.
+typedef struct StateMember StateMember;
+struct StateMember {
+    Member *member;
+    StateMember *next;
+};
 
 struct InterpBlock {
     const CoreBlock *type;
@@ -54,8 +62,12 @@ struct Interp {
     Map symbols;         // Dim -> int64_t
     Buffer *free;        // buffers to use again
     uint64_t free_bytes; // in the free list
+    StateMember *states; // of all blocks
     uint64_t live;       // bytes in use by values
     uint64_t peak;       // greatest `live`
+    uint64_t limit;      // of `live`, and of scratch memory
+    uint64_t points;     // of all comprehensions of a call, at most
+    uint64_t left;       // points that this call may still evaluate
     void *scratch;       // working memory of the comprehension that runs
     size_t scratch_size; // bytes
     Slot *results;       // of the last call
@@ -67,10 +79,13 @@ struct Interp {
     char error[640];     // the message of a failure
 };
 
-#define TENSOR_LIMIT ((uint64_t)64 << 30) // bytes of all live tensors, and of one
+#define TENSOR_LIMIT ((uint64_t)64 << 30) // bytes of all live tensors, if no other limit is set
 
 // Writes the message and returns false.
 bool run_fail(Interp *it, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+// Takes points off what a call may evaluate; false with a message when they are used up.
+bool run_spend(Interp *it, uint64_t points);
 
 // The value of a dimension under the bindings; false with a message if there is none.
 bool run_dim(Interp *it, const Dim *d, int64_t *value);
@@ -108,6 +123,19 @@ bool job_plain(Interp *it, Slot *s);
 
 // `out` becomes a view of item i along the first axis.
 bool tensor_pick(Interp *it, const Slot *from, int64_t i, Slot *out);
+
+// Gives a buffer's memory back, if nobody else holds it.
+void buffer_drop(Interp *it, Buffer *b);
+
+// The state of a block takes a value, whose memory becomes its own. `out` holds the state.
+bool state_assign(Interp *it, Member *m, const Slot *value, Slot *out);
+
+// Stores rows [M, H, N, ..] in a state [B, H, S, ..] of a block: row n of m at row rows[m] and
+// position pos[m] + n, if that is inside. In place, unless somebody else holds the contents.
+bool state_place(Interp *it, Member *m, const Slot *const *args, Slot *out);
+
+// The running sum along an axis.
+bool cumsum_run(Interp *it, const Slot *x, int axis, Slot *out);
 
 // Stores rows [B, C, ..] in the state [B, Cap, ..], row c of b at pos[b] + c; `out` holds the
 // state.

@@ -57,6 +57,96 @@ static void write_rows(const Tensor *state, const Tensor *rows, const int32_t *p
     }
 }
 
+// ---- States of blocks --------------------------------------------------------------------------
+
+static bool give_state(Interp *it, const Member *m, Slot *out) {
+    (void)it;
+    *out = (Slot){.t = m->tensor, .buffer = m->buffer};
+    out->buffer->uses++;
+    return true;
+}
+
+// A plain value with memory of its own.
+static bool own_copy(Interp *it, const Slot *from, Slot *out) {
+    if (!tensor_new(it, from->t.dtype, from->t.rank, from->t.dims, out))
+        return false;
+    size_t bytes = (size_t)(tensor_count(&from->t) * dtype_size(from->t.dtype));
+    if (bytes)
+        memcpy(out->buffer->data, from->t.data, bytes);
+    return true;
+}
+
+bool state_assign(Interp *it, Member *m, const Slot *value, Slot *out) {
+    Slot x = {0}, own;
+    bool ok = slot_copy(it, &x, value) && job_plain(it, &x);
+    // Memory from outside, or a part of some, is not the state's.
+    bool whole = ok && x.buffer && x.t.data == x.buffer->data;
+    if (ok && !whole) {
+        ok = own_copy(it, &x, &own);
+        slot_drop(it, &x);
+        if (ok)
+            x = own;
+    }
+    if (!ok) {
+        slot_drop(it, &x);
+        return false;
+    }
+    for (int i = 0; i < x.t.rank; i++) {
+        if (x.t.dims[i] != m->tensor.dims[i]) {
+            slot_drop(it, &x);
+            return run_fail(it, "a state is given a value of another shape");
+        }
+    }
+    buffer_drop(it, m->buffer);
+    m->tensor = x.t;
+    m->buffer = x.buffer;
+    return give_state(it, m, out);
+}
+
+static void place_rows(const Tensor *state, void *to, const Tensor *x, const int32_t *rows,
+                       const int32_t *pos) {
+    int64_t heads = state->dims[1], room = state->dims[2], count = x->dims[2];
+    size_t bytes = (size_t)dtype_size(state->dtype);
+    for (int k = 3; k < state->rank; k++)
+        bytes *= (size_t)state->dims[k];
+    for (int64_t m = 0; m < x->dims[0]; m++) {
+        int64_t first = pos[m] < 0 ? -(int64_t)pos[m] : 0, last = room - pos[m];
+        if (rows[m] < 0 || rows[m] >= state->dims[0])
+            continue;
+        last = last < count ? last : count;
+        for (int64_t h = 0; h < heads && first < last; h++) {
+            char *at = (char *)to + (size_t)((rows[m] * heads + h) * room + pos[m] + first) * bytes;
+            const char *from =
+                (const char *)x->data + (size_t)((m * heads + h) * count + first) * bytes;
+            memcpy(at, from, (size_t)(last - first) * bytes);
+        }
+    }
+}
+
+bool state_place(Interp *it, Member *m, const Slot *const *args, Slot *out) {
+    Slot x = {0}, own;
+    if (!slot_copy(it, &x, args[1]) || !job_plain(it, &x)) {
+        slot_drop(it, &x);
+        return false;
+    }
+    if (m->buffer->uses > 1) { // somebody else holds the contents, perhaps x
+        Slot now = {.t = m->tensor, .buffer = m->buffer};
+        if (!own_copy(it, &now, &own)) {
+            slot_drop(it, &x);
+            return false;
+        }
+        buffer_drop(it, m->buffer);
+        m->tensor = own.t;
+        m->buffer = own.buffer;
+    }
+    if (tensor_count(&x.t) && tensor_count(&m->tensor))
+        place_rows(&m->tensor, m->buffer->data, &x.t, args[2]->t.data, args[3]->t.data);
+    slot_drop(it, &x);
+    return give_state(it, m, out);
+}
+
+// ---- States of functions -----------------------------------------------------------------------
+
 bool state_write(Interp *it, const Slot *state, const Slot *rows, const Slot *pos, Slot *out) {
     Slot copy = {0};
     if (!state->writable)

@@ -329,7 +329,7 @@ bool sweep_run(Job *j, const Sweep *s) {
     r->task_bytes = 2 * VEC_BLOCK * sizeof(int64_t) +
                     (size_t)r->tape.registers * r->tape.register_size + values_bytes(r) +
                     reduce_bytes(&r->reducer);
-    if (r->task_bytes > TENSOR_LIMIT / (count ? count : 1))
+    if (r->task_bytes > j->it->limit / (count ? count : 1))
         return run_fail(j->it, "no memory for a comprehension over so many points");
     r->memory = run_scratch(j->it, count * r->task_bytes);
     if (!r->memory)

@@ -14,6 +14,14 @@ bool run_fail(Interp *it, const char *format, ...) {
     return false;
 }
 
+bool run_spend(Interp *it, uint64_t points) {
+    if (points > it->left)
+        return run_fail(it, "the call takes more than the %llu steps it may",
+                        (unsigned long long)it->points);
+    it->left -= points;
+    return true;
+}
+
 static bool symbol_value(void *ctx, const Dim *symbol, int64_t *value) {
     const int64_t *bound = map_get(&((Interp *)ctx)->symbols, symbol);
     if (!bound)
@@ -68,9 +76,9 @@ static bool tensor_bytes(Interp *it, Dtype dtype, int rank, const int64_t *dims,
     for (int i = 0; i < rank; i++) {
         uint64_t d = (uint64_t)dims[i];
         empty |= d == 0;
-        if (d && n > TENSOR_LIMIT / d)
-            return run_fail(it, "a tensor of %s would take more than %llu GiB", dtype_name(dtype),
-                            (unsigned long long)(TENSOR_LIMIT >> 30));
+        if (d && n > it->limit / d)
+            return run_fail(it, "a tensor of %s would take more than %llu MiB", dtype_name(dtype),
+                            (unsigned long long)(it->limit >> 20));
         n *= d ? d : 1;
     }
     *bytes = empty ? 0 : n;
@@ -117,7 +125,7 @@ static Buffer *buffer_new(Interp *it, uint64_t bytes) {
         // Leftovers of other sizes must not pile up beside what is alive.
         if (it->free_bytes > it->live / 2 + ((uint64_t)64 << 20))
             run_trim(it);
-        b = it->live + size > TENSOR_LIMIT ? NULL : calloc(1, sizeof *b);
+        b = it->live + size > it->limit ? NULL : calloc(1, sizeof *b);
         if (b && !(b->data = aligned_alloc(64, size))) {
             free(b);
             b = NULL;
@@ -135,7 +143,7 @@ static Buffer *buffer_new(Interp *it, uint64_t bytes) {
     return b;
 }
 
-static void buffer_drop(Interp *it, Buffer *b) {
+void buffer_drop(Interp *it, Buffer *b) {
     if (!b || --b->uses)
         return;
     it->live -= b->size;
@@ -147,7 +155,7 @@ static void buffer_drop(Interp *it, Buffer *b) {
 void *run_scratch(Interp *it, size_t size) {
     if (size > it->scratch_size) {
         free(it->scratch);
-        it->scratch_size = size > TENSOR_LIMIT ? 0 : size_class(size);
+        it->scratch_size = size > it->limit ? 0 : size_class(size);
         it->scratch = it->scratch_size ? aligned_alloc(64, it->scratch_size) : NULL;
         if (!it->scratch) {
             it->scratch_size = 0;

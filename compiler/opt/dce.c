@@ -17,13 +17,20 @@ static void need(Liveness *l, Val v) {
 
 enum { DEEPEST_REGION = 64 };
 
-// A write changes memory that outlives the call: it and the loops around it are needed.
+static bool changes_states(const Value *v) {
+    return v->op == OP_WRITE || v->op == OP_ASSIGN || v->op == OP_PLACE ||
+           (v->op == OP_CALL && v->callee->effects);
+}
+
+// A write changes memory that outlives the call: it and the loops around it are needed. A `while`
+// is needed too where what it carries is.
 static bool need_writes(Liveness *l, const CoreFn *f, const Region *r, int depth) {
     bool writes = false;
     for (int i = 0; depth < DEEPEST_REGION && i < r->body.len; i++) {
         const Value *v = core_value(f, r->body.data[i]);
-        bool inner = v->op == OP_LOOP && need_writes(l, f, &v->loop->region, depth + 1);
-        if (v->op != OP_WRITE && !inner)
+        bool test = v->loop && need_writes(l, f, &v->loop->test, depth + 1);
+        bool inner = v->loop && need_writes(l, f, &v->loop->region, depth + 1);
+        if (!changes_states(v) && !inner && !test)
             continue;
         writes = true;
         need(l, r->body.data[i]);
@@ -35,15 +42,18 @@ bool *opt_live(Arena *a, const CoreFn *f) {
     Liveness l = {.arena = a, .live = NEW_N(a, bool, f->values.len)};
     for (int i = 0; i < f->region.yields.len; i++)
         need(&l, f->region.yields.data[i]);
-    if (f->states.len)
+    if (f->states.len || f->effects)
         need_writes(&l, f, &f->region, 0);
     while (l.work.len) {
         const Value *v = core_value(f, l.work.data[--l.work.len]);
         for (int i = 0; i < v->args.len; i++)
             need(&l, v->args.data[i]);
-        if (v->op != OP_LOOP)
+        if (!v->loop)
             continue;
-        need(&l, v->loop->index);
+        if (v->loop->index)
+            need(&l, v->loop->index);
+        for (int i = 0; i < v->loop->test.yields.len; i++)
+            need(&l, v->loop->test.yields.data[i]);
         for (int i = 0; i < v->loop->carried.len; i++)
             need(&l, v->loop->carried.data[i]);
         for (int i = 0; i < v->loop->region.yields.len; i++)
@@ -65,7 +75,10 @@ void opt_dce(Core *c, CoreFn *f) {
     bool *live = opt_live(c->session->arena, f);
     sweep(&f->region, live);
     for (int i = 0; i < f->values.len; i++) {
-        if (live[i] && f->values.data[i].op == OP_LOOP)
-            sweep(&f->values.data[i].loop->region, live);
+        Loop *loop = live[i] ? f->values.data[i].loop : NULL;
+        if (loop) {
+            sweep(&loop->test, live);
+            sweep(&loop->region, live);
+        }
     }
 }

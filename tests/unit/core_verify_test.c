@@ -32,7 +32,7 @@ static const struct {
      "not that of the array's blocks"},
     {"@L { %a: @L[3] = member %self.layers %y: @L = pick %a, %x return %y }", "not an i64 scalar"},
     // Loops and scopes
-    {"f32[B, 4] { %y: f32[B, 4] = loop %i < 3 () { yield } return %y }", "carries 0 values"},
+    {"f32[B, 4] { %y: f32[B, 4] = loop %i < 3 () { yield } return %y }", "carried and stacked"},
     {"f32[B, 4] { %y: f32[B, 4] = loop %i < 3 (%c = %x) { yield } return %y }", "yields 0"},
     {"f32[B, 4] { %y: f32[B, 4] = loop %i < 3 (%c = %x) { yield %h } return %y }",
      "yield 0 is of another type"},
