@@ -72,8 +72,8 @@ static void find(void *ctx, const Term *e, const Cons *c) {
     f->hi = hi > f->hi ? hi : f->hi;
 }
 
-bool causal_read_interval(Causal *k, Val user, int read, int axis, int row, int64_t *lo,
-                          int64_t *hi) {
+static bool interval_under(Causal *k, Val user, int read, int axis, int row, bool bounds,
+                           int64_t *lo, int64_t *hi) {
     const CausalValue *t;
     const Term *e = node_of(k, user, read, &t);
     if (!e || e->op != N_READ || axis < 0 || axis >= e->n || row >= t->rank)
@@ -81,20 +81,38 @@ bool causal_read_interval(Causal *k, Val user, int read, int axis, int row, int6
     Find f = {.k = k, .wanted = e, .axis = axis, .lo = AFFINE_INF, .hi = -AFFINE_INF};
     f.minus = form_var(row < 0 ? affine_length(k->affine) : t->out[row]);
     f.minus.k = row < 0 ? -1 : 0;
-    causal_each_live(k, t->raw, causal_bounds(k, t), find, &f);
+    causal_each_live(k, t->raw, bounds ? causal_bounds(k, t) : cons_none(k->affine), find, &f);
     *lo = f.lo;
     *hi = f.hi;
     return true;
 }
 
-bool causal_live(Causal *k, Val user, int node) {
+bool causal_read_interval(Causal *k, Val user, int read, int axis, int row, int64_t *lo,
+                          int64_t *hi) {
+    return interval_under(k, user, read, axis, row, true, lo, hi);
+}
+
+bool causal_read_anywhere(Causal *k, Val user, int read, int axis, int row, int64_t *lo,
+                          int64_t *hi) {
+    return interval_under(k, user, read, axis, row, false, lo, hi);
+}
+
+static bool live_under(Causal *k, Val user, int node, bool bounds) {
     const CausalValue *t;
     const Term *e = node_of(k, user, node, &t);
     if (!e)
         return false;
     Find f = {.k = k, .wanted = e, .axis = -1};
-    causal_each_live(k, t->raw, causal_bounds(k, t), find, &f);
+    causal_each_live(k, t->raw, bounds ? causal_bounds(k, t) : cons_none(k->affine), find, &f);
     return f.live;
+}
+
+bool causal_live(Causal *k, Val user, int node) {
+    return live_under(k, user, node, true);
+}
+
+bool causal_live_anywhere(Causal *k, Val user, int node) {
+    return live_under(k, user, node, false);
 }
 
 // ---- Folding -----------------------------------------------------------------------------------

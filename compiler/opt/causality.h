@@ -128,6 +128,11 @@ bool causal_read_interval(Causal *k, Val user, int read, int axis, int row, int6
 // Is the node (a read, or a dim) evaluated anywhere?
 bool causal_live(Causal *k, Val user, int node);
 
+// The same two without the bounds of the reductions: also where the summand is neutral.
+bool causal_read_anywhere(Causal *k, Val user, int read, int axis, int row, int64_t *lo,
+                          int64_t *hi);
+bool causal_live_anywhere(Causal *k, Val user, int node);
+
 // user's body with what the bounds and ranges decide folded away (selects that always go one way),
 // as a new comprehension over the same arguments. The step and the root's shape (a product) stay.
 // NULL where nothing changes.

@@ -1,0 +1,39 @@
+// The derived step: an entry over whole contexts as a function of one chunk and kept states.
+//
+//     step(self, tokens i32[B, C], pos i32[B], count i32[B], states..) -> logits [B, V]
+//
+// Row b of the batch stands at position pos[b]: its chunk is tokens[b, 0 .. count[b]-1], at
+// positions pos[b] on, 1 <= count[b] <= C (what is beyond is computed and not looked at). The
+// logits are those at its last token, of the bits of the entry over all its tokens. A run binds the
+// symbols B, C, Cap (positions that a state holds) and L (positions in use): pos[b] + C <= L <= Cap
+// for every b. States are zero at the start, finite later on, and zeroed again for a row that
+// starts anew.
+#pragma once
+#include "opt/causality.h"
+
+typedef struct {
+    Val param;            // of the step, [.., B, Cap, ..]: loops around the value first
+    Name name;            // of the value that is kept
+    const CoreType *type; // of the parameter
+    int64_t bytes;        // of one position of one row of the batch; -1 where not constant
+} StepState;
+
+typedef struct {
+    CoreFn *fn;                 // the last function of the module; an entry
+    const Dim *B, *C, *Cap, *L; // symbols; B is the entry's
+    Val tokens, pos, count;     // parameters
+    int state_count;            // how many
+    StepState *states;          // in the order of the parameters
+    Causal *causal;             // the proof
+    const CoreFn *flat;         // what was proved: the entry, flat, giving logits
+} StepPlan;
+
+// Derives the step of `entry`, a function of c (verified), and adds it and what it calls to c.
+// tokens and temperature are numbers of parameters after self; temperature is -1 if there is none.
+// B and S are the symbols of the axes of the tokens. What is drawn from is exposed: the operand of
+// the single `std.random::categorical` (or argmax), without its division by the temperature; an
+// entry that returns logits gives those of its last position. NULL where it can't be derived: *why
+// says so in a sentence. *causal is the analysis if it came so far (it may hold the cause), or
+// NULL.
+StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens, int temperature,
+                   StrBuf *why, Causal **causal);
