@@ -111,12 +111,23 @@ static bool place_args(Checker *c, Expr *e, Item *item) {
     return true;
 }
 
-static bool check_values(Checker *c, Expr *e, Item *item) {
+// Does a type name an element generic of the callee, still to be inferred?
+static bool is_open(const Item *item, const Type *t) {
+    bool open =
+        t->kind == TYPE_TENSOR && t->elem.generic && generic_number(item, t->elem.generic) >= 0;
+    for (int i = 0; i < t->item_count; i++)
+        open |= is_open(item, t->items[i]);
+    return open;
+}
+
+// The arguments, with the types that are known before inference as the context of their literals.
+static bool check_values(Checker *c, Expr *e, Item *item, const Subst *s) {
     bool good = true;
     for (int k = 0; k < e->value_count; k++) {
         if (!e->values[k])
             continue;
-        check_expr(c, e->values[k], NULL);
+        const Type *want = subst_type(c->a, c->dims, item->params.data[k]->type, s);
+        check_expr(c, e->values[k], is_open(item, want) ? NULL : want);
         good &= !is_error(e->values[k]) && item->params.data[k]->type->kind != TYPE_ERROR;
     }
     return good;
@@ -155,11 +166,12 @@ static void check_fn_call(Checker *c, Expr *e, Item *item) {
     e->bound_count = item->generics.len;
     if (c->callees)
         vec_push(c->a, c->callees, item);
-    bool placed = place_args(c, e, item);
-    if (!placed || !check_values(c, e, item) ||
-        !resolve_generic_args(c, item, &e->generics, e->span, args))
-        return;
     const Subst *outer = e->receiver ? subst_block(c, e->receiver->type) : NULL;
+    if (!place_args(c, e, item) || !resolve_generic_args(c, item, &e->generics, e->span, args))
+        return;
+    Subst explicit = {binding_of(c, item, args), outer};
+    if (!check_values(c, e, item, &explicit))
+        return;
     Inference in = {c, item, args};
     for (int k = 0; k < e->value_count; k++) {
         const Type *pattern = subst_type(c->a, c->dims, item->params.data[k]->type, outer);

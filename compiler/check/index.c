@@ -77,7 +77,7 @@ static bool is_index_name(Checker *c, IndexPart *part) {
 // A lone name in a position of index notation that nothing declares is meant as an index.
 static bool unlisted_index(Checker *c, const Expr *e) {
     if (!c->notation || e->kind != EXPR_NAME || lookup(c, e->name).kind != REF_NONE ||
-        find_index(c, e->name, true))
+        find_index(c, e->name, false) || find_index(c, e->name, true))
         return false;
     Diag *d =
         report(c->s, e->span, E3101, "the index `%s` is neither an output nor reduced", e->name);

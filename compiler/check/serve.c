@@ -81,6 +81,20 @@ static bool is_key(Checker *c, const Type *t) {
            t->axes[0].dim == dim_const(c->dims, 2);
 }
 
+// The result: the next tokens [B], or logits [B, V] or [B, S, V].
+static const char *result_fault(Item *entry, Serve *s) {
+    const Type *t = entry->type, *tokens = entry->params.data[s->tokens]->type;
+    bool tensor = t->kind == TYPE_TENSOR && t->rank >= 1 && t->rank <= 3 && !t->axes[0].pack;
+    bool ids = tensor && t->rank == 1 && elem_is(t->elem, DT_I32);
+    bool logits = tensor && t->rank >= 2 && elem_is_float(t->elem);
+    bool rows = tensor && axis_equal(t->axes[0], tokens->axes[0], entry->facts) &&
+                (t->rank < 3 || axis_equal(t->axes[1], tokens->axes[1], entry->facts));
+    s->ids = ids;
+    if ((ids || logits) && rows)
+        return NULL;
+    return "it must give the next tokens, Tensor[B; i32], or logits [B, V] or [B, S, V]";
+}
+
 // NULL if the entry can generate, else why not. Fills the parameters' numbers.
 static const char *entry_fault(Resolver *r, Item *entry, Serve *s) {
     s->key = s->temperature = -1;
@@ -104,13 +118,7 @@ static const char *entry_fault(Resolver *r, Item *entry, Serve *s) {
                 s->default_temperature = p->fallback->real;
         }
     }
-    const Type *t = entry->type;
-    Axis batch = entry->params.data[s->tokens]->type->axes[0];
-    bool ids = t->kind == TYPE_TENSOR && t->rank == 1 && elem_is(t->elem, DT_I32);
-    s->ids = ids;
-    if (!ids || !axis_equal(t->axes[0], batch, entry->facts))
-        return "it must give the next tokens, Tensor[B; i32]";
-    return NULL;
+    return result_fault(entry, s);
 }
 
 static Generic *generic_of(Item *decl, const Dim *d) {
