@@ -29,6 +29,24 @@ static bool is_unused(const Sweep *s, const Stmt *stmt) {
     return declares && !map_get(&s->counts, stmt->name);
 }
 
+// Comments and blank lines that stand before nothing any more.
+static void tidy(Stmts *list) {
+    int kept = 0;
+    for (int i = 0; i < list->len; i++) {
+        const Stmt *next = i + 1 < list->len ? list->data[i + 1] : NULL;
+        bool first = kept == 0 || list->data[kept - 1]->op == S_BLANK;
+        bool nothing = !next || next->op == S_BLANK || next->op == S_COMMENT;
+        if (list->data[i]->op == S_COMMENT && nothing)
+            continue;
+        if (list->data[i]->op == S_BLANK && (first || !next))
+            continue;
+        list->data[kept++] = list->data[i];
+    }
+    list->len = kept;
+    if (kept && list->data[kept - 1]->op == S_BLANK)
+        list->len--;
+}
+
 // From the last statement to the first: uses follow definitions.
 static void sweep_list(Sweep *s, Stmts *list) {
     int from = list->len;
@@ -43,6 +61,7 @@ static void sweep_list(Sweep *s, Stmts *list) {
     for (int i = from; i < list->len; i++)
         list->data[i - from] = list->data[i];
     list->len -= from;
+    tidy(list);
 }
 
 static void drop_params(const Sweep *s, LoopFn *f, int results) {
