@@ -210,6 +210,8 @@ static bool walk_loop(Frame *fr, Val at) {
     l->carried = NEW_N(k->arena, CausalValue *, l->slots + 1);
     l->yields = NEW_N(k->arena, CausalValue *, l->slots + 1);
     l->results = NEW_N(k->arena, CausalValue *, l->slots + 1);
+    if (loop->region.yields.len != l->slots || !l->slots) // stacks are not analysed
+        return false;
     l->begin = k->events.len;
     vec_push(k->arena, &k->events, ((Event){EVENT_BEGIN, NULL, l}));
     new_value(fr, loop->index, CAUSAL_INPUT, core_value(fr->f, loop->index)->type);

@@ -7,7 +7,8 @@
 typedef struct {
     Core *core;
     const Dim *S;
-    Map known; // CoreFn -> "yes" or "no"
+    Map known;   // CoreFn -> yes or no: row-wise
+    Map touched; // CoreFn -> yes or no: mentions S
 } Rows;
 
 static const char yes[] = "yes", no[] = "no";
@@ -86,32 +87,69 @@ static bool value_row_wise(Rows *r, const CoreFn *f, const Value *v) {
         return comp_row_wise(f, v, r->S);
     case OP_CALL:
         return row_wise(r, v->callee);
-    case OP_LOOP: // rows would have to be told apart from what the loop carries
-        return !type_mentions(v->type, r->S);
-    default:
+    case OP_PARAM:
+    case OP_RESULT:
+    case OP_MEMBER:
+    case OP_PICK:
         return row_axis(v->type, r->S) != -2;
+    default: // a loop: rows would have to be told apart from what it carries
+        return false;
     }
+}
+
+// Is there a dimension in f or its callees that mentions S?
+static bool touches(Rows *r, const CoreFn *f) {
+    const char *known = map_get(&r->touched, f);
+    if (known)
+        return known == yes;
+    bool found = f->effects;
+    for (int i = 0; i < f->values.len && !found; i++) {
+        const Value *v = &f->values.data[i];
+        found = type_mentions(v->type, r->S) || (v->op == OP_CALL && touches(r, v->callee));
+        for (int j = 0; v->comp && j < v->comp->red && !found; j++)
+            found = dim_mentions(v->comp->red_dims[j], r->S);
+        for (int j = 0; v->comp && j < v->comp->nodes.len && !found; j++) {
+            const Node *n = &v->comp->nodes.data[j];
+            found = n->op == N_DIM && dim_mentions(n->dim, r->S);
+        }
+    }
+    map_put(r->core->session->arena, &r->touched, f, (void *)(found ? yes : no));
+    return found;
+}
+
+// With positions in it, f must take and give rows: a table of S rows made of nothing is no row.
+static bool takes_and_gives_rows(const CoreFn *f, const Dim *S) {
+    bool takes = false, gives = true;
+    for (int i = 0; i < f->params.len; i++)
+        takes = takes || row_axis(core_value(f, f->params.data[i])->type, S) >= 0;
+    for (int i = 0; i < f->region.yields.len; i++)
+        gives = gives && row_axis(core_value(f, f->region.yields.data[i])->type, S) >= 0;
+    return takes && gives;
 }
 
 static bool row_wise(Rows *r, const CoreFn *f) {
     const char *known = map_get(&r->known, f);
     if (known)
         return known == yes;
-    bool fine = true, touches = false;
-    for (int i = 0; i < f->values.len && fine; i++) {
-        const Value *v = &f->values.data[i];
-        touches = touches || type_mentions(v->type, r->S);
-        fine = v->op != OP_LOOP && value_row_wise(r, f, v);
+    bool fine = !touches(r, f);
+    if (!fine && takes_and_gives_rows(f, r->S) && !f->effects) {
+        fine = true;
+        for (int i = 0; i < f->values.len && fine; i++)
+            fine = value_row_wise(r, f, &f->values.data[i]);
     }
-    // With positions in it, it must give rows: a table of S rows made of nothing is no row.
-    for (int i = 0; i < f->region.yields.len && fine && touches; i++)
-        fine = row_axis(core_value(f, f->region.yields.data[i])->type, r->S) >= 0;
-    bool takes = false;
-    for (int i = 0; i < f->params.len; i++)
-        takes = takes || row_axis(core_value(f, f->params.data[i])->type, r->S) >= 0;
-    fine = fine && (!touches || takes);
     map_put(r->core->session->arena, &r->known, f, (void *)(fine ? yes : no));
     return fine;
+}
+
+// Can f's body be copied here?
+static bool plain(const CoreFn *f) {
+    for (int i = 0; i < f->values.len; i++) {
+        Op op = f->values.data[i].op;
+        if (op != OP_PARAM && op != OP_COMP && op != OP_CALL && op != OP_RESULT && op != OP_LOOP &&
+            op != OP_MEMBER && op != OP_PICK)
+            return false;
+    }
+    return !f->effects;
 }
 
 static bool draws(const CoreFn *f) {
@@ -204,7 +242,7 @@ static void inline_call(Flat *f, Inline *in, Val at, Region *into) {
 static void copy_value(Flat *f, Inline *in, Val at, Region *into) {
     const Value *v = core_value(in->from, at);
     bool stays = v->op == OP_CALL && (draws(v->callee) || row_wise(&f->rows, v->callee) ||
-                                      f->to->values.len > FLAT_MAX);
+                                      !plain(v->callee) || f->to->values.len > FLAT_MAX);
     if (v->op == OP_CALL && !stays) {
         inline_call(f, in, at, into);
     } else if (v->op == OP_RESULT && in->many[v->args.data[0] - 1]) {
@@ -229,6 +267,8 @@ static void copy_region(Flat *f, Inline *in, const Region *from, Region *into) {
 
 CoreFn *opt_flatten(Core *c, CoreFn *entry, const Dim *S) {
     Arena *a = c->session->arena;
+    if (!plain(entry))
+        return NULL;
     Name name = session_name(c->session, arena_printf(a, "%s.flat", entry->name));
     Flat f = {.core = c, .rows = {.core = c, .S = S}};
     f.to = core_fn(c, name, arena_printf(a, "%s.flat", entry->label));
