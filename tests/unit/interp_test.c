@@ -373,7 +373,12 @@ static void test_hostile(Test *t) {
     refuses(&r, "big", NULL, 0, NULL, "too many points");
     refuses(&r, "deep", NULL, 0, NULL, "too many points");
     bind(&r, "N", 6000);
-    refuses(&r, "big", NULL, 0, NULL, "more than 64 GiB");
+    refuses(&r, "big", NULL, 0, NULL, "more than 65536 MiB");
+    interp_limit(r.interp, 1 << 20, 1000);
+    bind(&r, "N", 100);
+    refuses(&r, "big", NULL, 0, NULL, "more than the 1000 steps");
+    refuses(&r, "deep", NULL, 0, NULL, "more than the 1000 steps");
+    interp_limit(r.interp, UINT64_MAX, UINT64_MAX);
     bind(&r, "N", 2);
     refuses(&r, "negative", NULL, 0, NULL, "negative extent -3");
     refuses(&r, "exp64", NULL, 1, &wide, "exp of f64 is not available");
