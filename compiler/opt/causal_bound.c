@@ -243,10 +243,11 @@ static void state(Causal *k, const CausalValue *t, int j, const Proof *p) {
         "",      "exactly 0", "exactly 1", "below a visible element", "above a visible element",
         "false", "true"};
     strbuf_printf(&s, "for %s > %s the element is %s", name, q, why[t->reduction]);
-    if (p->limit < causal_limits[CAUSAL_LIMITS - 1])
+    bool limited = p->limit < causal_limits[CAUSAL_LIMITS - 1];
+    if (limited)
         strbuf_printf(&s, " if ordinary values are within %.4g", p->limit);
     for (int i = 0; i < p->conditions; i++)
-        strbuf_printf(&s, "%s%s", i ? ", " : " and ", p->texts[i]);
+        strbuf_printf(&s, "%s%s", i ? ", " : limited ? " and " : " if ", p->texts[i]);
     vec_push(k->arena, &k->steps, ((CausalStep){t, t->span, s.data}));
 }
 
