@@ -112,9 +112,10 @@ static int body_unary(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
 }
 
 static int body_if(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
-    int cond = body_operand(x, b, e, e->c, pos, n);
+    int cond = body_operand(x, b, e, e->c, pos, n), before = x->fn->values.len;
     int p = body_operand(x, b, e, e->a, pos, n);
     int q = body_operand(x, b, e, e->b, pos, n);
+    refuse_effects(x, before, e->span);
     return comp_select(x->l->core, b->comp, cond, p, q);
 }
 

@@ -18,8 +18,8 @@ static bool lower_args(Fx *x, const Expr *e, Low *out) {
         out[i] = e->values[i] ? lower_value(x, e->values[i]) : (Low){.kind = LOW_ABSENT};
         if (out[i].kind == LOW_ERROR)
             return false;
-        if (out[i].kind != LOW_TENSOR && out[i].kind != LOW_ABSENT && out[i].kind != LOW_ENUM) {
-            refuse(x, e->span, "an argument that is no tensor");
+        if (!plain_parts(out[i])) {
+            refuse(x, e->span, "this argument");
             return false;
         }
     }
@@ -27,23 +27,17 @@ static bool lower_args(Fx *x, const Expr *e, Low *out) {
 }
 
 static Low results_of(Fx *x, const FnInst *f, Val call, Span span) {
-    int n = f->core->region.yields.len;
-    if (n == 1)
-        return (Low){.kind = LOW_TENSOR, .val = call};
-    Low *items = NEW_N(x->l->a, Low, n + 1);
-    for (int i = 0; i < n; i++) {
-        Val v = core_result(x->l->core, x->fn, x->region, call, i, span);
-        items[i] = (Low){.kind = LOW_TENSOR, .val = v};
-    }
-    return (Low){.kind = LOW_TUPLE, .items = items, .count = n};
+    int n = f->core->region.yields.len, next = 0;
+    Val *vals = NEW_N(x->l->a, Val, n + 1);
+    for (int i = 0; i < n; i++)
+        vals[i] = n == 1 ? call : core_result(x->l->core, x->fn, x->region, call, i, span);
+    return with_parts(x, f->result, vals, &next);
 }
 
 Low lower_call(Fx *x, const Expr *e) {
     Lower *l = x->l;
-    if (e->item->kind == ITEM_STRUCT) {
-        refuse(x, e->span, "a struct");
-        return error_low;
-    }
+    if (e->item->kind == ITEM_STRUCT)
+        return lower_struct(x, e);
     Low self = receiver_of(x, e);
     Low *args = NEW_N(l->a, Low, e->value_count + 1);
     if (self.kind == LOW_ERROR || !lower_args(x, e, args))
@@ -53,12 +47,11 @@ Low lower_call(Fx *x, const Expr *e) {
         fn_instance(l, e->item, self.kind == LOW_BLOCK ? self.inst : NULL, bound, args, x->fn);
     if (l->failed || f->running)
         return error_low;
-    VEC(Val) vals = {0};
+    ValVec vals = {0};
     if (self.kind == LOW_BLOCK)
         vec_push(l->a, &vals, self.val);
     for (int i = 0; i < e->value_count; i++) {
-        if (args[i].kind == LOW_TENSOR)
-            vec_push(l->a, &vals, args[i].val);
+        parts_of(x, args[i], &vals);
     }
     Val call = core_call(l->core, x->fn, x->region, f->core, vals.len, vals.data, e->span);
     return results_of(x, f, call, e->span);
@@ -156,7 +149,7 @@ static int concat_piece(Fx *x, Body *b, const Expr *piece, const int *pos, int n
 }
 
 // The concrete number of the axis: packs before it may stand for several axes.
-static int concrete_axis(Fx *x, const Expr *e, int axis) {
+int concrete_axis(Fx *x, const Expr *e, int axis) {
     int n = 0;
     subst_axes(x->l->a, x->l->dims, e->type->axes, axis, x->subst, &n);
     return n;

@@ -1,4 +1,4 @@
-// Functions: types, statements, loops.
+// Functions: types, statements.
 #include "lower/internal.h"
 #include <string.h>
 
@@ -58,133 +58,40 @@ static void annotate(Fx *x, Low low, Name name, Span span) {
         v->comment = comment_of(x, span);
 }
 
-static void bind(Fx *x, const Pattern *p, Low low, Span span) {
+void bind_value(Fx *x, const Pattern *p, Low low, Span span) {
     if (p->kind == PATTERN_NAME) {
         x->locals[p->local->number] = low;
         annotate(x, low, p->name, span);
     } else if (p->kind == PATTERN_TUPLE) {
         for (int i = 0; i < p->items.len && i < low.count; i++)
-            bind(x, p->items.data[i], low.items[i], span);
+            bind_value(x, p->items.data[i], low.items[i], span);
     }
-}
-
-// ---- Loops -------------------------------------------------------------------------------------
-
-typedef VEC(const Local *) LocalVec;
-
-static bool listed(const LocalVec *v, const Local *l) {
-    for (int i = 0; i < v->len; i++) {
-        if (v->data[i] == l)
-            return true;
-    }
-    return false;
-}
-
-// The variables from outside that a loop's body assigns; they hold tensors now.
-static void assigned(Fx *x, const StmtVec *body, LocalVec *out) {
-    for (int i = 0; i < body->len; i++) {
-        const Stmt *st = body->data[i];
-        bool outer =
-            st->kind == STMT_ASSIGN && st->local && x->locals[st->local->number].kind == LOW_TENSOR;
-        if (outer && !listed(out, st->local))
-            vec_push(x->l->a, out, st->local);
-        assigned(x, &st->body, out);
-    }
-}
-
-static Loop *begin_loop(Fx *x, const Stmt *st, const Dim *count, const LocalVec *vars, Val *val) {
-    Lower *l = x->l;
-    Loop *loop = NEW(l->a, Loop);
-    loop->count = count;
-    const CoreType **types = NEW_N(l->a, const CoreType *, vars->len + 1);
-    for (int i = 0; i < vars->len; i++)
-        types[i] = core_value(x->fn, x->locals[vars->data[i]->number].val)->type;
-    const CoreType *type = vars->len == 1 ? types[0] : core_tuple(l->core, vars->len, types);
-    *val = core_add(l->core, x->fn, OP_LOOP, type, NULL, st->span);
-    for (int i = 0; i < vars->len; i++)
-        core_arg(l->core, x->fn, *val, x->locals[vars->data[i]->number].val);
-    core_value(x->fn, *val)->loop = loop;
-    loop->index = core_add(l->core, x->fn, OP_PARAM, core_tensor(l->core, DT_I64, 0, NULL),
-                           session_name(l->s, "i"), st->span);
-    for (int i = 0; i < vars->len; i++) {
-        Val p = core_add(l->core, x->fn, OP_PARAM, types[i], vars->data[i]->name, st->span);
-        vec_push(l->a, &loop->carried, p);
-        x->locals[vars->data[i]->number].val = p;
-    }
-    return loop;
-}
-
-static void end_loop(Fx *x, const Stmt *st, Loop *loop, Val val, const LocalVec *vars) {
-    Lower *l = x->l;
-    for (int i = 0; i < vars->len; i++)
-        vec_push(l->a, &loop->region.yields, x->locals[vars->data[i]->number].val);
-    core_emit(l->core, x->region, val);
-    for (int i = 0; i < vars->len; i++) {
-        Val v = vars->len == 1 ? val : core_result(l->core, x->fn, x->region, val, i, st->span);
-        Value *value = core_value(x->fn, v);
-        value->name = vars->data[i]->name;
-        x->locals[vars->data[i]->number].val = v;
-    }
-}
-
-// The loop variable of a range: index + first, as i64.
-static Low range_index(Fx *x, const Stmt *st, const Loop *loop) {
-    const Dim *first = subst_dim(x->l->dims, st->first, x->subst);
-    int64_t zero = 1;
-    if (dim_is_const(first, &zero) && zero == 0)
-        return (Low){.kind = LOW_TENSOR, .val = loop->index};
-    Body b = {.comp = NEW(x->l->a, Comp)};
-    int i = body_read(x, &b, loop->index, NULL, 0);
-    int root = comp_binary(x->l->core, b.comp, N_ADD, i, comp_dim(x->l->core, b.comp, first));
-    Val v = finish_comp(x, &b, core_tensor(x->l->core, DT_I64, 0, NULL), root, st->span);
-    return (Low){.kind = LOW_TENSOR, .val = v};
-}
-
-static void lower_static_for(Fx *x, const Stmt *st) {
-    Lower *l = x->l;
-    Low array = {0};
-    const Dim *count;
-    if (st->from) {
-        count = subst_dim(l->dims, dim_sub(l->dims, st->last, st->first), x->subst);
-    } else {
-        array = lower_value(x, st->value);
-        if (array.kind != LOW_ARRAY)
-            return;
-        count = core_value(x->fn, array.val)->type->count;
-    }
-    LocalVec vars = {0};
-    assigned(x, &st->body, &vars);
-    Val val;
-    Loop *loop = begin_loop(x, st, count, &vars, &val);
-    Region *outer = x->region;
-    x->region = &loop->region;
-    Low item;
-    if (st->from) {
-        item = range_index(x, st, loop);
-    } else {
-        Val block = core_pick(l->core, x->fn, x->region, array.val, loop->index, st->span);
-        item = (Low){.kind = LOW_BLOCK, .val = block, .inst = array.inst};
-        if (st->pattern->kind == PATTERN_NAME)
-            core_value(x->fn, block)->name = st->pattern->name;
-    }
-    bind(x, st->pattern, item, st->pattern->span);
-    lower_stmts(x, &st->body);
-    x->region = outer;
-    core_value(x->fn, val)->comment = st->from ? NULL : "for each item";
-    end_loop(x, st, loop, val, &vars);
 }
 
 // ---- Statements --------------------------------------------------------------------------------
 
-static void add_results(Fx *x, Low low, Span span) {
-    if (low.kind == LOW_TENSOR) {
-        vec_push(x->l->a, &x->fn->region.yields, low.val);
-    } else if (low.kind == LOW_TUPLE) {
-        for (int i = 0; i < low.count; i++)
-            add_results(x, low.items[i], span);
-    } else if (low.kind != LOW_ERROR) {
-        refuse(x, span, "a result that is no tensor");
+static void set_results(Fx *x, Low low, Span span) {
+    if (low.kind == LOW_ERROR)
+        return;
+    if (!plain_parts(low)) {
+        refuse(x, span, "this result");
+        return;
     }
+    x->result = low;
+    yield_parts(x, low, &x->fn->region);
+}
+
+// A state takes a whole value.
+static void assign_state(Fx *x, const Stmt *st) {
+    Low value = lower_value(x, st->value);
+    if (value.kind != LOW_TENSOR)
+        return;
+    annotate(x, value, NULL, st->span);
+    Core *c = x->l->core;
+    Val state = core_member(c, x->fn, x->region, x->self_val, st->member->name, st->span);
+    Val now = core_assign(c, x->fn, x->region, state, value.val, st->span);
+    core_value(x->fn, state)->name = st->member->name;
+    core_value(x->fn, now)->name = st->member->name;
 }
 
 static void lower_stmt(Fx *x, const Stmt *st) {
@@ -192,7 +99,7 @@ static void lower_stmt(Fx *x, const Stmt *st) {
     case STMT_LET: {
         bool symbolic = st->value->type->kind == TYPE_INT;
         if (!symbolic)
-            bind(x, st->pattern, lower_value(x, st->value), st->span);
+            bind_value(x, st->pattern, lower_value(x, st->value), st->span);
         break;
     }
     case STMT_LET_INDEX:
@@ -202,7 +109,7 @@ static void lower_stmt(Fx *x, const Stmt *st) {
     case STMT_VAR:
     case STMT_ASSIGN:
         if (!st->local) {
-            refuse(x, st->span, "assigning a state");
+            assign_state(x, st);
             break;
         }
         x->locals[st->local->number] = lower_value(x, st->value);
@@ -212,17 +119,23 @@ static void lower_stmt(Fx *x, const Stmt *st) {
         if (st->value) {
             Low low = lower_value(x, st->value);
             annotate(x, low, NULL, st->span);
-            add_results(x, low, st->span);
+            set_results(x, low, st->span);
         }
         break;
     case STMT_STATIC_FOR:
-        lower_static_for(x, st);
+        if (st->from)
+            lower_for(x, st);
+        else
+            lower_for_each(x, st);
         break;
     case STMT_WHILE:
-        refuse(x, st->span, "`while`");
+        lower_while(x, st);
         break;
     case STMT_FOR:
-        refuse(x, st->span, "`for`");
+        lower_for(x, st);
+        break;
+    case STMT_YIELD:
+        x->yield = lower_value(x, st->value);
         break;
     default:
         refuse(x, st->span, "this statement");

@@ -30,7 +30,7 @@ static bool same_args(const GenericArg *a, const GenericArg *b, int n) {
     return true;
 }
 
-static Binding binding(Lower *l, Item *item, const GenericArg *args) {
+Binding binding_args(Lower *l, const Item *item, const GenericArg *args) {
     const Generic **generics = NEW_N(l->a, const Generic *, item->generics.len + 1);
     for (int i = 0; i < item->generics.len; i++)
         generics[i] = item->generics.data[i].generic;
@@ -40,10 +40,10 @@ static Binding binding(Lower *l, Item *item, const GenericArg *args) {
 // The item's own generics, then its block's.
 const Subst *instance_subst(Lower *l, Item *item, const GenericArg *args, const BlockInst *self) {
     Subst *own = NEW(l->a, Subst);
-    own->binding = binding(l, item, args);
+    own->binding = binding_args(l, item, args);
     if (self) {
         Subst *outer = NEW(l->a, Subst);
-        outer->binding = binding(l, self->decl, self->args);
+        outer->binding = binding_args(l, self->decl, self->args);
         own->next = outer;
     }
     return own;
@@ -183,8 +183,7 @@ static bool same_fn(const FnInst *f, const Item *item, const BlockInst *self,
     if (f->item != item || f->self != self || !same_args(f->args, args, item->generics.len))
         return false;
     for (int i = 0; i < item->params.len; i++) {
-        const Low *a = &f->params[i], *b = &params[i];
-        if (a->kind != b->kind || (a->kind == LOW_ENUM && a->variant != b->variant))
+        if (!same_parts(&f->params[i], &params[i]))
             return false;
     }
     return true;
@@ -214,10 +213,7 @@ static void add_params(Fx *x, const FnInst *f) {
                                  session_name(l->s, "self"), f->item->name_span);
     for (int i = 0; i < f->item->params.len; i++) {
         const Param *p = f->item->params.data[i];
-        x->params[i] = f->params[i];
-        if (f->params[i].kind == LOW_TENSOR)
-            x->params[i].val =
-                core_param(l->core, x->fn, low_type(x, inner_type(p->type)), p->name, p->span);
+        x->params[i] = param_parts(x, f->params[i], p->type, p->name, p->span);
     }
 }
 
@@ -249,6 +245,9 @@ FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericAr
     x.params = NEW_N(l->a, Low, item->params.len + 1);
     add_params(&x, f);
     lower_body(&x);
+    f->result = x.result.kind == LOW_ERROR ? (Low){.kind = LOW_TUPLE} : x.result;
+    if (!l->failed)
+        core_copy_states(l->core, f->core);
     move_last(l->core, f->core);
     f->running = false;
     return f;
@@ -285,11 +284,14 @@ static Low entry_param(Lower *l, const Param *p, bool serving) {
     bool temperature = strcmp(p->name, "temperature") == 0;
     if (optional || (serving && p->fallback && !temperature))
         return (Low){.kind = LOW_ABSENT};
-    if (p->type->kind != TYPE_TENSOR) {
-        report(l->s, p->span, E2190, "entries take tensors and scalars only, so far");
+    Fx x = {.l = l};
+    bool fits = true;
+    Low low = entry_parts(&x, p->type, &fits);
+    if (!fits) {
+        report(l->s, p->span, E2190, "entries take tensors, tuples and structs only, so far");
         l->failed = true;
     }
-    return (Low){.kind = LOW_TENSOR};
+    return low;
 }
 
 CoreFn *lower_entry(const LowerOptions *o, Item *block, Item *entry, const GenericArg *entry_args) {

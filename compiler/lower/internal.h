@@ -43,7 +43,8 @@ struct FnInst {
     Item *item;
     const BlockInst *self;
     const GenericArg *args; // per generic of the item
-    Low *params;            // per parameter: TENSOR, ABSENT or ENUM; what the key needs
+    Low *params;            // per parameter, what the key needs: TENSOR, ABSENT, ENUM or TUPLE
+    Low result;             // its parts are the results of `core`
     CoreFn *core;
     bool running;
 };
@@ -86,7 +87,11 @@ typedef struct {
     Val self_val;
     Low *locals; // by Local.number
     Low *params; // by position
+    Low result;  // of the function
+    Low yield;   // of the round of the innermost loop with a value
 } Fx;
+
+typedef VEC(Val) ValVec;
 
 // instance.c
 BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
@@ -94,15 +99,37 @@ BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const ch
 FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericArg *args,
                     const Low *params, const CoreFn *caller);
 const GenericArg *subst_args(Lower *l, const GenericArg *args, int n, const Subst *s);
+Binding binding_args(Lower *l, const Item *item, const GenericArg *args);
 const Subst *instance_subst(Lower *l, Item *item, const GenericArg *args, const BlockInst *self);
 
 // fn.c
 void lower_body(Fx *x);
 void lower_stmts(Fx *x, const StmtVec *body);
+void bind_value(Fx *x, const Pattern *p, Low low, Span span);
 const CoreType *low_type(Fx *x, const Type *t); // of a tensor
 const CoreType *low_tensor(Fx *x, Elem elem, const Axis *axes, int n);
 Dtype low_dtype(Fx *x, Elem elem);
 void refuse(Fx *x, Span span, const char *what); // E2190
+
+// loop.c
+void lower_for(Fx *x, const Stmt *st);      // static for and for over a range
+void lower_for_each(Fx *x, const Stmt *st); // static for over blocks
+void lower_while(Fx *x, const Stmt *st);
+Low lower_scan(Fx *x, const Expr *e); // for ... yield
+
+// parts.c: a value and the tensors in it
+bool same_parts(const Low *a, const Low *b);
+bool plain_parts(Low low);                                    // no block in it
+void parts_of(Fx *x, Low low, ValVec *out);                   // in order
+void yield_parts(Fx *x, Low low, Region *r);                  // appends them
+Low with_parts(Fx *x, Low shape, const Val *vals, int *next); // the same with other tensors
+Low param_parts(Fx *x, Low key, const Type *t, Name name, Span span);
+Low entry_parts(Fx *x, const Type *t, bool *fits);
+const Type *part_type(Fx *x, const Type *t, int i); // of a tuple's item, a struct's field
+Low lower_struct(Fx *x, const Expr *e);
+Low lower_field(Fx *x, const Expr *e);
+Low lower_if_parts(Fx *x, const Expr *e);
+void refuse_effects(Fx *x, int from, Span span);
 
 // value.c
 Low lower_value(Fx *x, const Expr *e);
@@ -130,4 +157,5 @@ const IndexNodes *find_nodes(const Body *b, const IndexVar *v);
 // call.c
 Low lower_call(Fx *x, const Expr *e);
 int body_call(Fx *x, Body *b, const Expr *e, const int *pos, int n);
+int concrete_axis(Fx *x, const Expr *e, int axis);
 int body_builtin(Fx *x, Body *b, const Expr *e, const int *pos, int n);

@@ -46,10 +46,6 @@ static int member_number(const Item *decl, const Member *m) {
 Low lower_member(Fx *x, Low base, const Member *m, Span span) {
     if (base.kind != LOW_BLOCK)
         return error_low;
-    if (m->role == AST_STATE) {
-        refuse(x, span, "reading a state");
-        return error_low;
-    }
     int i = member_number(base.inst->decl, m);
     if (!base.inst->present[i])
         return (Low){.kind = LOW_ABSENT};
@@ -142,6 +138,14 @@ static Low lower_reshape(Fx *x, const Expr *e) {
     return tensor(core_reshape(x->l->core, x->fn, x->region, v, to, NULL, NULL, e->span));
 }
 
+static Low lower_cumsum(Fx *x, const Expr *e) {
+    Val v = lower_tensor(x, e->args.data[0].value);
+    if (!v)
+        return error_low;
+    int axis = concrete_axis(x, e, e->field);
+    return tensor(core_cumsum(x->l->core, x->fn, x->region, v, axis, e->span));
+}
+
 // ---- Values ------------------------------------------------------------------------------------
 
 // A whole-tensor identity such as x[...] needs no copy.
@@ -171,8 +175,14 @@ Low lower_value(Fx *x, const Expr *e) {
             return lower_name(x, e);
         if (e->ref == REF_MEMBER)
             return lower_member(x, lower_value(x, e->a), e->member, e->span);
-        refuse(x, e->span, "this field");
+        if (e->ref == REF_FIELD)
+            return lower_field(x, e);
+        refuse(x, e->span, "this member");
         return error_low;
+    case EXPR_IF:
+        if (e->type->kind != TYPE_TENSOR)
+            return lower_if_parts(x, e);
+        break;
     case EXPR_MATCH:
         match_arm(x, e, &arm);
         return arm ? lower_value(x, arm) : error_low;
@@ -181,10 +191,8 @@ Low lower_value(Fx *x, const Expr *e) {
             return lower_call(x, e);
         if (e->builtin == BI_RESHAPE)
             return lower_reshape(x, e);
-        if (e->builtin == BI_CUMSUM) {
-            refuse(x, e->span, "`cumsum`");
-            return error_low;
-        }
+        if (e->builtin == BI_CUMSUM)
+            return lower_cumsum(x, e);
         break;
     case EXPR_REDUCE:
         return tensor(lower_reduce(x, NULL, e));
@@ -193,8 +201,7 @@ Low lower_value(Fx *x, const Expr *e) {
             return array_item(x, e);
         break;
     case EXPR_FOR:
-        refuse(x, e->span, "a `for` with a value");
-        return error_low;
+        return lower_scan(x, e);
     default:
         break;
     }
