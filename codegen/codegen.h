@@ -12,9 +12,9 @@ typedef struct {
     Str text;         // its contents
 } GenFile;
 
-// What an export fixes. The functions are methods of one block (the model) or plain functions.
+// What an export fixes. The entry is a method of the model.
 typedef struct {
-    const CoreFn *entry;  // (self, [key], tokens [B, S; i32], ...) -> [B; i32] or logits [.., V]
+    const CoreFn *entry;  // (self, [key], tokens [B, S; i32], ...) -> [B; i32]
     const CoreFn *greedy; // the same without randomness, for temperature 0; or NULL
     int key;              // index among the entry's parameters after self; -1 if absent
     int tokens;           // likewise; required
