@@ -16,38 +16,45 @@ static const Flag tokenize_flags[] = {
     {"--decode", FLAG_TEXT, "IDS", "prints the text of these ids instead"},
 };
 
-static bool print_piece(Model *m, RtStream *stream, int32_t id) {
+typedef struct {
+    Model *m;
+    const RtTokenizer *tokenizer;
+    RtStream stream;
+    bool failed;
+} Answer;
+
+// Prints the piece of a token; ends at the model's end tokens.
+static bool print_piece(void *ctx, int64_t row, int32_t id) {
+    Answer *a = ctx;
     const char *text;
     size_t size;
     RtError err;
-    if (!rt_stream_feed(stream, id, &text, &size, &err)) {
-        report(m->s, (Span){0}, E7004, "%s", err.text);
+    (void)row;
+    if (rt_tokenizer_is_end(a->tokenizer, id))
+        return false;
+    if (!rt_stream_feed(&a->stream, id, &text, &size, &err)) {
+        report(a->m->s, (Span){0}, E7004, "%s", err.text);
+        a->failed = true;
         return false;
     }
     fwrite(text, 1, size, stdout);
     return fflush(stdout) == 0;
 }
 
-// Generates and prints until the model ends its answer or `tokens` are there.
-static bool stream_answer(Generator *g, const RtTokenizer *t, int64_t tokens) {
-    RtStream stream;
-    RtError err;
+static bool stream_answer(Model *m, const RtTokenizer *t, Sequence *s, int threads) {
+    Answer a = {.m = m, .tokenizer = t};
+    GenerateOptions o = {.chunk = 128, .threads = threads};
     const char *text;
     size_t size;
-    int32_t id;
-    bool good = true;
-    rt_stream_start(&stream, t, false);
-    for (int64_t i = 0; good && i < tokens; i++) {
-        good = generator_next(g, &id);
-        if (good && rt_tokenizer_is_end(t, id))
-            break;
-        good = good && print_piece(g->m, &stream, id);
-    }
-    if (rt_stream_end(&stream, &text, &size, &err))
+    RtError err;
+    rt_stream_start(&a.stream, t, false);
+    bool good = generate(m, s, 1, &o, print_piece, &a);
+    if (rt_stream_end(&a.stream, &text, &size, &err))
         fwrite(text, 1, size, stdout);
-    putchar('\n');
-    rt_stream_free(&stream);
-    return good;
+    if (good)
+        putchar('\n');
+    rt_stream_free(&a.stream);
+    return good && !a.failed;
 }
 
 static double temperature_of(const Model *m, const Args *args, const char **from) {
@@ -66,20 +73,16 @@ static double temperature_of(const Model *m, const Args *args, const char **from
 
 static int answer(Model *m, const Args *args, const RtTokenizer *t, const int32_t *ids,
                   int64_t count) {
-    Generator g;
     const char *from;
     int64_t tokens = args_int(args, "--tokens", 32);
     double temperature = temperature_of(m, args, &from);
     if (!args_has(args, "--tokens") && m->context >= 0 && count + tokens > m->context)
         tokens = m->context > count ? m->context - count : tokens;
-    bool good = generator_start(&g, m, ids, count, tokens, (uint64_t)args_int(args, "--seed", 0),
-                                (float)temperature, (int)args_int(args, "--threads", 0));
-    if (good)
-        fprintf(stderr, "serin run: %s, prompt of %lld tokens, temperature %g (%s)\n", m->path,
-                (long long)count, temperature, from);
-    if (good)
-        good = stream_answer(&g, t, tokens);
-    generator_end(&g);
+    Sequence s = sequence_new(m->a, ids, count, tokens, (uint64_t)args_int(args, "--seed", 0),
+                              (float)temperature);
+    fprintf(stderr, "serin run: %s, prompt of %lld tokens, temperature %g (%s)\n", m->path,
+            (long long)count, temperature, from);
+    bool good = stream_answer(m, t, &s, (int)args_int(args, "--threads", 0));
     return good ? EXIT_FINE : EXIT_WRONG;
 }
 
@@ -112,6 +115,8 @@ static int run_text(Model *m, const Args *args, const char *text) {
         code = model_lower(m, args, (int64_t)count);
     if (code == EXIT_FINE)
         code = model_match_weights(m);
+    if (code == EXIT_FINE)
+        code = model_derive(m);
     if (code == EXIT_FINE)
         code = answer(m, args, t, ids, (int64_t)count);
     free(ids);

@@ -6,13 +6,15 @@
 #include <string.h>
 
 static const Flag flags[] = {
-    {"--prompt", FLAG_TEXT, "IDS", "token ids, separated by spaces"},
+    {"--prompt", FLAG_MANY, "IDS", "token ids, separated by spaces; several form a batch"},
     {"--tokens", FLAG_INT, "N", "how many to generate (16)"},
     {"--temperature", FLAG_NUMBER, "X", "0 is greedy (the entry's own default)"},
     {"--seed", FLAG_INT, "S", "of the draws (0)"},
     MODEL_FLAGS,
     {"--precision", FLAG_TEXT, "P", "stored: as the weights are (the only one so far)"},
     {"--backend", FLAG_TEXT, "B", "interp (the only one so far)"},
+    {"--chunk", FLAG_INT, "N", "tokens of a prompt read at a time (128)"},
+    {"--whole", FLAG_BOOL, NULL, "no cache: the whole context for every token"},
     {"--threads", FLAG_INT, "N", "0: one for each processor (0)"},
     {"--json", FLAG_BOOL, NULL, "the answer as one JSON object"},
 };
@@ -22,16 +24,15 @@ static void print_ids(const int32_t *ids, int64_t n, const char *separator) {
         printf("%s%d", i ? separator : "", ids[i]);
 }
 
-static void print_json(const Model *m, const int32_t *context, int64_t prompt, int64_t n,
-                       bool greedy) {
+static void print_json(const Model *m, const Sequence *s, bool greedy) {
     fputs("{\"model\": ", stdout);
     json_string(stdout, m->serve.model->name);
     fputs(", \"weights\": ", stdout);
     json_string(stdout, m->weights_name);
     fputs(", \"prompt\": [", stdout);
-    print_ids(context, prompt, ", ");
+    print_ids(s->tokens, s->prompt, ", ");
     fputs("], \"generated\": [", stdout);
-    print_ids(context + prompt, n, ", ");
+    print_ids(s->tokens + s->prompt, s->length - s->prompt, ", ");
     fputs("], \"window\": ", stdout);
     if (m->window)
         printf("%lld", (long long)m->window);
@@ -40,14 +41,14 @@ static void print_json(const Model *m, const int32_t *context, int64_t prompt, i
     printf(", \"greedy\": %s, \"vocab\": %lld}\n", greedy ? "true" : "false", (long long)m->vocab);
 }
 
-static void print_summary(const Model *m, int64_t prompt, int64_t n, bool greedy) {
+static void print_summary(const Model *m, const Sequence *s, bool greedy, bool whole) {
     fprintf(stderr, "serin serve: %s from %s, prompt of %lld tokens, %lld generated, %s, ",
-            m->serve.model->name, m->weights_name, (long long)prompt, (long long)n,
-            greedy ? "greedy" : "sampled");
+            m->serve.model->name, m->weights_name, (long long)s->prompt,
+            (long long)(s->length - s->prompt), greedy ? "greedy" : "sampled");
     if (m->window)
         fprintf(stderr, "context window %lld\n", (long long)m->window);
     else
-        fputs("whole context\n", stderr);
+        fputs(whole || !m->step ? "whole context\n" : "whole context, cached\n", stderr);
 }
 
 static bool only(const Args *args, const char *flag, const char *value) {
@@ -58,48 +59,73 @@ static bool only(const Args *args, const char *flag, const char *value) {
     return false;
 }
 
-static int generate(Model *m, const Args *args, const int32_t *prompt, int64_t count) {
-    int64_t tokens = args_int(args, "--tokens", 16);
-    double temperature = args_number(args, "--temperature", m->serve.default_temperature);
-    if (m->temperature < 0 && m->key < 0)
-        temperature = 0; // the entry does not draw
-    Generator g;
-    int32_t id;
-    bool good = generator_start(&g, m, prompt, count, tokens, (uint64_t)args_int(args, "--seed", 0),
-                                (float)temperature, (int)args_int(args, "--threads", 0));
-    for (int64_t i = 0; good && i < tokens; i++)
-        good = generator_next(&g, &id);
-    if (good && args_has(args, "--json"))
-        print_json(m, g.context, count, tokens, temperature == 0);
-    if (good && !args_has(args, "--json")) {
-        print_ids(g.context + count, tokens, " ");
-        putchar('\n');
+typedef struct {
+    Sequence *rows;
+    int64_t count;
+} Prompts;
+
+// A row for each --prompt. NULL rows after a message.
+static Prompts read_prompts(Arena *a, const Args *args) {
+    Prompts p = {NEW_N(a, Sequence, args->many.len + 1), 0};
+    for (int i = 0; i < args->many.len; i += 2) {
+        if (strcmp(args->many.data[i], "--prompt") != 0)
+            continue;
+        int64_t count = 0;
+        int32_t *ids = parse_ids(a, args->many.data[i + 1], &count);
+        if (!ids)
+            return (Prompts){NULL, 0};
+        p.rows[p.count++] = sequence_new(a, ids, count, args_int(args, "--tokens", 16),
+                                         (uint64_t)args_int(args, "--seed", 0), 0);
     }
-    if (good)
-        print_summary(m, count, tokens, temperature == 0);
-    generator_end(&g);
-    return good ? EXIT_FINE : EXIT_WRONG;
+    if (!p.count)
+        usage_error("serve needs --prompt \"1 2 3\"");
+    return p.count ? p : (Prompts){NULL, 0};
+}
+
+static int generate_all(Model *m, const Args *args, Prompts p) {
+    double temperature = args_number(args, "--temperature", m->serve.default_temperature);
+    bool draws = !m->serve.ids || m->key >= 0;
+    GenerateOptions o = {.chunk = args_int(args, "--chunk", 128),
+                         .threads = (int)args_int(args, "--threads", 0),
+                         .whole = args_has(args, "--whole")};
+    for (int64_t b = 0; b < p.count; b++)
+        p.rows[b].temperature = draws ? (float)temperature : 0;
+    bool greedy = p.rows[0].temperature == 0;
+    if (!generate(m, p.rows, p.count, &o, NULL, NULL))
+        return EXIT_WRONG;
+    for (int64_t b = 0; b < p.count; b++) {
+        const Sequence *s = &p.rows[b];
+        if (args_has(args, "--json")) {
+            print_json(m, s, greedy);
+        } else {
+            print_ids(s->tokens + s->prompt, s->length - s->prompt, " ");
+            putchar('\n');
+        }
+        print_summary(m, s, greedy, o.whole);
+    }
+    return EXIT_FINE;
 }
 
 static int serve(Arena *a, const Args *args, Model *m) {
-    int64_t count = 0;
-    const char *text = args_text(args, "--prompt");
-    if (args->paths.len != 1 || !text)
+    if (args->paths.len != 1)
         return usage_error("serve takes one PATH and --prompt \"1 2 3\"");
     if (!only(args, "--backend", "interp") || !only(args, "--precision", "stored"))
         return EXIT_USAGE;
-    int64_t threads = args_int(args, "--threads", 0);
-    if (args_int(args, "--tokens", 16) > 1 << 24 || threads > 256)
-        return usage_error("--tokens is at most 16777216, --threads at most 256");
-    int32_t *prompt = parse_ids(a, text, &count);
-    if (!prompt)
+    int64_t chunk = args_int(args, "--chunk", 128);
+    if (args_int(args, "--tokens", 16) > 1 << 24 || args_int(args, "--threads", 0) > 256 ||
+        chunk < 1 || chunk > 1 << 16)
+        return usage_error("--tokens is at most 16777216, --threads 256, --chunk 1 to 65536");
+    Prompts p = read_prompts(a, args);
+    if (!p.rows)
         return EXIT_USAGE;
     int code = model_open(a, args->paths.data[0], args, m);
     if (code == EXIT_FINE)
-        code = model_lower(m, args, count);
+        code = model_lower(m, args, p.rows[0].prompt);
     if (code == EXIT_FINE)
         code = model_match_weights(m);
-    return code == EXIT_FINE ? generate(m, args, prompt, count) : code;
+    if (code == EXIT_FINE && !args_has(args, "--whole"))
+        code = model_derive(m);
+    return code == EXIT_FINE ? generate_all(m, args, p) : code;
 }
 
 static int run(Arena *a, const Args *args) {

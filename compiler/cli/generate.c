@@ -1,4 +1,4 @@
-// The loop of generation; see generate.h.
+// Generation; see generate.h.
 #include "cli/generate.h"
 #include "cli/cli.h"
 #include <errno.h>
@@ -30,75 +30,161 @@ int32_t *parse_ids(Arena *a, const char *text, int64_t *count) {
     return ids.data;
 }
 
-static bool check_prompt(Model *m, const int32_t *prompt, int64_t count, int64_t tokens) {
-    for (int64_t i = 0; i < count; i++) {
-        if (prompt[i] >= m->vocab) {
-            report(m->s, (Span){0}, E7003, "token %d is outside the vocabulary of %lld", prompt[i],
-                   (long long)m->vocab);
+Sequence sequence_new(Arena *a, const int32_t *prompt, int64_t count, int64_t tokens, uint64_t seed,
+                      float temperature) {
+    Sequence s = {.prompt = count, .length = count, .most = count + tokens};
+    s.tokens = NEW_N(a, int32_t, s.most + 1);
+    memcpy(s.tokens, prompt, (size_t)count * sizeof *prompt);
+    s.key = rt_key(seed);
+    s.temperature = temperature;
+    s.done = !tokens;
+    return s;
+}
+
+static bool check_prompt(Model *m, const Sequence *s) {
+    long long count = (long long)s->prompt, tokens = (long long)(s->most - s->prompt);
+    for (int64_t i = 0; i < s->prompt; i++) {
+        if (s->tokens[i] >= m->vocab) {
+            report(m->s, (Span){0}, E7003, "token %d is outside the vocabulary of %lld",
+                   s->tokens[i], (long long)m->vocab);
             return false;
         }
     }
     if (m->window && count < m->window) {
-        report(m->s, (Span){0}, E7001, "the prompt has %lld tokens, the window %lld",
-               (long long)count, (long long)m->window);
+        report(m->s, (Span){0}, E7001, "the prompt has %lld tokens, the window %lld", count,
+               (long long)m->window);
         return false;
     }
-    if (!m->window && m->context >= 0 && count + tokens > m->context) {
+    if (!m->window && m->context >= 0 && s->most > m->context) {
         report(m->s, (Span){0}, E7002,
-               "the prompt has %lld tokens, %lld more are asked for, the context holds %lld",
-               (long long)count, (long long)tokens, (long long)m->context);
+               "the prompt has %lld tokens, %lld more are asked for, the context holds %lld", count,
+               tokens, (long long)m->context);
         return false;
     }
     return true;
 }
 
-bool generator_start(Generator *g, Model *m, const int32_t *prompt, int64_t count, int64_t tokens,
-                     uint64_t seed, float temperature, int threads) {
+// ---- The whole context at each token -----------------------------------------------------------
+
+typedef struct {
+    Model *m;
+    RtPool *pool;
+    Interp *it;
+    InterpBlock *self;
+    float *logits; // [vocab], for entries that return logits
+} Whole;
+
+static bool whole_start(Whole *w, Model *m, int threads) {
     char error[512];
-    *g = (Generator){.m = m, .temperature = temperature, .key = rt_key(seed)};
-    if (!check_prompt(m, prompt, count, tokens))
-        return false;
-    g->context = NEW_N(m->a, int32_t, count + tokens + 1);
-    memcpy(g->context, prompt, (size_t)count * sizeof *prompt);
-    g->length = count;
-    g->pool = rt_pool_new(threads);
-    g->it = interp_new(m->core, g->pool);
-    g->self = interp_block(g->it, m->entry->self, model_weight, m, error, sizeof error);
-    if (!g->self)
+    *w = (Whole){.m = m, .pool = rt_pool_new(threads)};
+    w->it = interp_new(m->core, w->pool);
+    w->logits = NEW_N(m->a, float, m->vocab);
+    w->self = interp_block(w->it, m->entry->self, model_weight, m, error, sizeof error);
+    if (!w->self)
         report(m->s, (Span){0}, E7004, "%s", error);
-    return g->self != NULL;
+    return w->self != NULL;
 }
 
-bool generator_next(Generator *g, int32_t *id) {
-    Model *m = g->m;
+// The token of an entry's result: itself, or by the logits of the last position.
+static int32_t result_token(Whole *w, const Tensor *t, const Sequence *s, int64_t step) {
+    if (t->dtype == DT_I32)
+        return ((const int32_t *)t->data)[0];
+    uint64_t vocab = (uint64_t)w->m->vocab, n = 1;
+    for (int i = 0; i < t->rank; i++)
+        n *= (uint64_t)t->dims[i];
+    RtFormat format = t->dtype == DT_BF16 ? RT_BF16 : t->dtype == DT_F16 ? RT_F16 : RT_F32;
+    rt_format_row(format, t->data, n - vocab, vocab, w->logits);
+    return pick_token(w->logits, w->m->vocab, s->temperature, s->key, step);
+}
+
+static bool whole_next(Whole *w, Sequence *s) {
+    Model *m = w->m;
     char error[512];
-    bool greedy = g->temperature == 0;
-    int64_t n = m->window ? m->window : g->length;
-    RtKey child = rt_child(g->key, (uint32_t)++g->step);
+    bool greedy = s->temperature == 0;
+    int64_t n = m->window ? m->window : s->length, step = s->length - s->prompt + 1;
+    RtKey child = rt_child(s->key, (uint32_t)step);
     int64_t key[2] = {child.word[0], child.word[1]};
-    float temperature = greedy ? 1.0f : g->temperature;
+    float temperature = greedy ? 1.0f : s->temperature;
     Tensor args[3] = {0}, result = {0};
     if (m->key >= 0)
         args[m->key] = (Tensor){.dtype = DT_I64, .rank = 1, .dims = {2}, .data = key};
     if (m->temperature >= 0)
         args[m->temperature] = (Tensor){.dtype = DT_F32, .data = &temperature};
     args[m->tokens] = (Tensor){.dtype = DT_I32, .rank = 2, .dims = {1, n}};
-    args[m->tokens].data = g->context + g->length - n;
+    args[m->tokens].data = s->tokens + s->length - n;
     if (m->length)
-        interp_bind(g->it, m->length, n);
+        interp_bind(w->it, m->length, n);
     int count = 1 + (m->key >= 0) + (m->temperature >= 0);
-    if (!interp_call(g->it, greedy ? m->greedy : m->entry, g->self, count, args, &result, error,
+    if (!interp_call(w->it, greedy ? m->greedy : m->entry, w->self, count, args, &result, error,
                      sizeof error)) {
         report(m->s, (Span){0}, E7004, "%s", error);
         return false;
     }
-    *id = ((const int32_t *)result.data)[0];
-    g->context[g->length++] = *id;
+    s->tokens[s->length] = result_token(w, &result, s, step);
+    s->done = ++s->length == s->most;
     return true;
 }
 
-void generator_end(Generator *g) {
-    interp_free(g->it);
-    rt_pool_free(g->pool);
-    *g = (Generator){0};
+static bool generate_whole(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
+                           OnToken *on_token, void *ctx) {
+    Whole w;
+    bool good = whole_start(&w, m, o->threads);
+    for (int64_t b = 0; good && b < count; b++) {
+        while (good && !rows[b].done) {
+            good = whole_next(&w, &rows[b]);
+            if (good && on_token && !on_token(ctx, b, rows[b].tokens[rows[b].length - 1]))
+                rows[b].done = true;
+        }
+    }
+    interp_free(w.it);
+    rt_pool_free(w.pool);
+    return good;
+}
+
+// ---- The derived step --------------------------------------------------------------------------
+
+static bool all_done(const Sequence *rows, int64_t count) {
+    for (int64_t b = 0; b < count; b++) {
+        if (!rows[b].done)
+            return false;
+    }
+    return true;
+}
+
+static void tell(Sequence *rows, int64_t count, const int64_t *before, OnToken *on_token,
+                 void *ctx) {
+    for (int64_t b = 0; b < count; b++) {
+        bool grown = rows[b].length > before[b];
+        if (grown && !on_token(ctx, b, rows[b].tokens[rows[b].length - 1]))
+            rows[b].done = true;
+    }
+}
+
+static bool generate_steps(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
+                           OnToken *on_token, void *ctx) {
+    Engine e;
+    int64_t capacity = 1, *before = NEW_N(m->a, int64_t, count);
+    for (int64_t b = 0; b < count; b++)
+        capacity = rows[b].most > capacity ? rows[b].most : capacity;
+    bool good = engine_start(&e, m, count, capacity, o->chunk, o->threads);
+    while (good && !all_done(rows, count)) {
+        for (int64_t b = 0; b < count; b++)
+            before[b] = rows[b].length;
+        good = engine_step(&e, rows);
+        if (good && on_token)
+            tell(rows, count, before, on_token, ctx);
+    }
+    engine_end(&e);
+    return good;
+}
+
+bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o, OnToken *on_token,
+              void *ctx) {
+    for (int64_t b = 0; b < count; b++) {
+        if (!check_prompt(m, &rows[b]))
+            return false;
+    }
+    if (m->step && !o->whole)
+        return generate_steps(m, rows, count, o, on_token, ctx);
+    return generate_whole(m, rows, count, o, on_token, ctx);
 }

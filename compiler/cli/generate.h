@@ -1,27 +1,25 @@
-// Generation with the interpreter: token after token from a prompt, the whole context each time.
+// Generation: one or several prompts, with the derived step, or with the whole context at each
+// token.
 #pragma once
-#include "cli/model.h"
-#include "runtime/threefry.h"
+#include "cli/engine.h"
 
 typedef struct {
-    Model *m;
-    RtPool *pool;
-    Interp *it;
-    InterpBlock *self;
-    int32_t *context;  // prompt and what was generated
-    int64_t length;    // how many of them
-    int64_t step;      // tokens generated
-    RtKey key;         // of the seed
-    float temperature; // 0: greedy
-} Generator;
+    int64_t chunk; // most tokens of a row at a time while a prompt is read
+    int threads;   // 0: one for each processor
+    bool whole;    // the whole context at each token, though a step is there
+} GenerateOptions;
+
+// Called for each token of a row; false ends the row.
+typedef bool OnToken(void *ctx, int64_t row, int32_t id);
 
 // Parses "1 2 3". NULL after a message to stderr (EXIT_USAGE); *count is at least 1.
 int32_t *parse_ids(Arena *a, const char *text, int64_t *count);
 
-// Checks prompt and room (E7001, E7002, E7003), prepares the weights. False after a diagnostic.
-bool generator_start(Generator *g, Model *m, const int32_t *prompt, int64_t count, int64_t tokens,
-                     uint64_t seed, float temperature, int threads);
+// A sequence of the prompt with room for `tokens` more.
+Sequence sequence_new(Arena *a, const int32_t *prompt, int64_t count, int64_t tokens, uint64_t seed,
+                      float temperature);
 
-// The next token. False after a diagnostic.
-bool generator_next(Generator *g, int32_t *id);
-void generator_end(Generator *g);
+// Checks prompts and room (E7001, E7002, E7003) and generates all of them; with the step they form
+// one batch, each row with a position and a key of its own. False after a diagnostic.
+bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o, OnToken *on_token,
+              void *ctx);

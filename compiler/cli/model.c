@@ -157,13 +157,15 @@ static bool present(void *ctx, const char *path) {
     return model_weights(m) && rt_weights_find(model_weights(m), path);
 }
 
-static CoreFn *lower(Model *m, Core *core) {
+CoreFn *model_lower_entry(Model *m, Core *core, bool batched) {
     int n = m->serve.entry->generics.len;
     GenericArg *args = NEW_N(m->a, GenericArg, n + 1);
     for (int i = 0; i < n; i++) {
         const Generic *g = m->serve.entry->generics.data[i].generic;
-        if (g == m->serve.batch)
+        if (g == m->serve.batch && !batched)
             args[i] = (GenericArg){.dim = dim_const(m->program->dims, 1), .bound = true};
+        else if (g == m->serve.batch)
+            args[i].bound = false;
         else if (g != m->serve.length)
             args[i] = m->serve.entry->generics.data[i].value;
     }
@@ -179,7 +181,7 @@ static CoreFn *lower(Model *m, Core *core) {
 static bool bind_block_dim(Model *m, int i, int64_t prompt) {
     const Generic *g = m->serve.model->generics.data[i].generic;
     Core *scratch = core_new(m->s, m->program->dims);
-    CoreFn *fn = lower(m, scratch);
+    CoreFn *fn = model_lower_entry(m, scratch, false);
     HeaderDim h = {m, g->dim, -1};
     if (!fn)
         return false;
@@ -257,9 +259,9 @@ static void find_context(Model *m, const Args *args) {
     }
 }
 
-static int verify(const Model *m, const char *stage) {
+int model_verify(const Model *m, const Core *core, const char *stage) {
     StrBuf faults = strbuf_new(m->a);
-    if (core_verify(m->core, &faults))
+    if (core_verify(core, &faults))
         return EXIT_FINE;
     return internal_error(arena_printf(m->a, "Core does not verify after %s", stage), faults.data);
 }
@@ -275,10 +277,10 @@ int model_lower(Model *m, const Args *args, int64_t prompt) {
         return EXIT_WRONG;
     refuse_unused(m);
     m->core = core_new(m->s, m->program->dims);
-    m->entry = m->s->errors ? NULL : lower(m, m->core);
+    m->entry = m->s->errors ? NULL : model_lower_entry(m, m->core, false);
     if (!m->entry)
         return EXIT_WRONG;
-    int code = verify(m, "lowering");
+    int code = model_verify(m, m->core, "lowering");
     if (code != EXIT_FINE)
         return code;
     StrBuf why = strbuf_new(m->a);
@@ -290,14 +292,16 @@ int model_lower(Model *m, const Args *args, int64_t prompt) {
     }
     find_params(m);
     find_context(m, args);
-    m->vocab = find_vocab(m->entry);
+    const CoreType *result = core_value(m->entry, m->entry->region.yields.data[0])->type;
+    if (m->serve.ids || !dim_is_const(result->dims[result->rank - 1], &m->vocab))
+        m->vocab = find_vocab(m->entry);
     if (m->vocab < 0) {
         report(m->s, m->serve.entry->name_span, E2010,
                "`%s` ends in no categorical or argmax that tells the vocabulary",
                m->serve.entry->name);
         return EXIT_WRONG;
     }
-    return verify(m, "greedy");
+    return model_verify(m, m->core, "greedy");
 }
 
 void model_close(Model *m) {

@@ -6,6 +6,7 @@
 #include "cli/checkpoint.h"
 #include "core/core.h"
 #include "interp/interp.h"
+#include "opt/incremental.h"
 #include "runtime/weights.h"
 
 typedef struct {
@@ -24,6 +25,10 @@ typedef struct {
     int64_t context;   // bound on prompt + tokens; -1 if there is none
     int64_t vocab;
     int key, tokens, temperature; // among the entry's parameters after self; -1 if absent
+    Core *step_core;              // the entry with a symbolic batch, and the step derived from it
+    StepPlan *step;               // or NULL: see step_why
+    Causal *causal;               // the proof, or the refusal; NULL if it did not come so far
+    const char *step_why;         // why there is no step
     RtWeights *weights;           // of a program; a checkpoint has its own
     const char *weights_name;     // as --json reports it
     const char *weights_path;     // the file, found or not; NULL if the program names none
@@ -46,6 +51,14 @@ int model_open(Arena *a, const char *path, const Args *args, Model *m);
 // Lowers the entry and its greedy copy and verifies them. `prompt` gives a window its length where
 // nothing else does (0: no prompt).
 int model_lower(Model *m, const Args *args, int64_t prompt);
+
+// Derives the step from the entry (m->step, or m->step_why). A refusal is E3304 where the serve
+// block asks for a cache, else W3304. The exit code.
+int model_derive(Model *m);
+
+// The entry with the batch 1, or a symbol; for model.c and model_step.c.
+CoreFn *model_lower_entry(Model *m, Core *core, bool batched);
+int model_verify(const Model *m, const Core *core, const char *stage);
 
 // Compares every tensor with the program: one E5003 that lists all that is missing, extra or
 // misshapen.

@@ -1,0 +1,154 @@
+// The serving loop over the derived step; see engine.h.
+#include "cli/engine.h"
+#include "cli/cli.h"
+#include "runtime/sampler.h"
+#include <stdlib.h>
+#include <string.h>
+
+int32_t pick_token(const float *logits, int64_t vocab, float temperature, RtKey key, int64_t step) {
+    if (temperature == 0)
+        return rt_argmax(logits, vocab);
+    int32_t id = rt_sample(logits, vocab, temperature, rt_child(key, (uint32_t)step));
+    return id < vocab ? id : (int32_t)vocab - 1;
+}
+
+// ---- States ------------------------------------------------------------------------------------
+
+typedef struct {
+    const Engine *e;
+} Sizes;
+
+static bool size_of(void *ctx, const Dim *symbol, int64_t *value) {
+    const Engine *e = ((Sizes *)ctx)->e;
+    const StepPlan *p = e->m->step;
+    *value = symbol == p->B ? e->rows : e->capacity;
+    return symbol == p->B || symbol == p->Cap;
+}
+
+static bool allocate_state(Engine *e, int i) {
+    const CoreType *type = e->m->step->states[i].type;
+    Tensor *t = &e->states[i];
+    Sizes sizes = {e};
+    uint64_t bytes = (uint64_t)dtype_size(type->dtype);
+    *t = (Tensor){.dtype = type->dtype, .rank = type->rank};
+    for (int k = 0; k < type->rank; k++) {
+        if (!dim_eval(type->dims[k], size_of, &sizes, &t->dims[k]) ||
+            __builtin_mul_overflow(bytes, (uint64_t)t->dims[k], &bytes))
+            return false;
+    }
+    t->data = calloc(bytes ? bytes : 1, 1);
+    return t->data != NULL;
+}
+
+static bool allocate(Engine *e) {
+    int n = e->m->step->state_count;
+    e->args = NEW_N(e->m->a, Tensor, n + 3);
+    e->states = e->args + 3;
+    e->batch = NEW_N(e->m->a, int32_t, e->rows * e->chunk);
+    e->pos = NEW_N(e->m->a, int32_t, e->rows);
+    e->count = NEW_N(e->m->a, int32_t, e->rows);
+    e->logits = NEW_N(e->m->a, float, e->m->vocab);
+    for (int i = 0; i < n; i++) {
+        if (!allocate_state(e, i)) {
+            report(e->m->s, (Span){0}, E7004,
+                   "no memory for the cache of %lld positions, %lld rows", (long long)e->capacity,
+                   (long long)e->rows);
+            return false;
+        }
+    }
+    return true;
+}
+
+bool engine_start(Engine *e, Model *m, int64_t rows, int64_t capacity, int64_t chunk, int threads) {
+    char error[512];
+    *e = (Engine){.m = m, .rows = rows, .capacity = capacity, .chunk = chunk};
+    if (!allocate(e))
+        return false;
+    e->pool = rt_pool_new(threads);
+    e->it = interp_new(m->step_core, e->pool);
+    e->self = interp_block(e->it, m->step->fn->self, model_weight, m, error, sizeof error);
+    if (!e->self)
+        report(m->s, (Span){0}, E7004, "%s", error);
+    return e->self != NULL;
+}
+
+void engine_end(Engine *e) {
+    for (int i = 0; e->states && i < e->m->step->state_count; i++)
+        free((void *)e->states[i].data);
+    interp_free(e->it);
+    rt_pool_free(e->pool);
+    *e = (Engine){0};
+}
+
+// ---- A step ------------------------------------------------------------------------------------
+
+// Where a row goes on. One that is done is fed its last token again, at its place.
+static int64_t position(const Sequence *s) {
+    return s->done ? s->length - 1 : s->fed;
+}
+
+// Tokens of each row in the next step: as many as the row with the most to say has, at most a
+// chunk, and no more than any row has room for.
+static int64_t step_width(const Engine *e, const Sequence *s) {
+    int64_t width = 1, most = e->chunk;
+    for (int64_t b = 0; b < e->rows; b++) {
+        int64_t left = s[b].length - position(&s[b]), room = e->capacity - position(&s[b]);
+        width = left > width ? left : width;
+        most = room < most ? room : most;
+    }
+    return width < most ? width : most;
+}
+
+// Fills batch [rows, C], pos and count; returns C.
+static int64_t fill_batch(Engine *e, const Sequence *s) {
+    int64_t width = step_width(e, s);
+    for (int64_t b = 0; b < e->rows; b++) {
+        int64_t from = position(&s[b]);
+        int64_t left = s[b].length - from;
+        e->pos[b] = (int32_t)from;
+        e->count[b] = (int32_t)(left < width ? left : width);
+        for (int64_t c = 0; c < width; c++)
+            e->batch[b * width + c] = s[b].tokens[from + (c < e->count[b] ? c : 0)];
+    }
+    return width;
+}
+
+static bool call_step(Engine *e, int64_t width, Tensor *logits) {
+    const StepPlan *p = e->m->step;
+    char error[512];
+    int64_t last = 0;
+    Tensor *args = e->args;
+    args[0] = (Tensor){.dtype = DT_I32, .rank = 2, .dims = {e->rows, width}, .data = e->batch};
+    args[1] = (Tensor){.dtype = DT_I32, .rank = 1, .dims = {e->rows}, .data = e->pos};
+    args[2] = (Tensor){.dtype = DT_I32, .rank = 1, .dims = {e->rows}, .data = e->count};
+    for (int64_t b = 0; b < e->rows; b++)
+        last = e->pos[b] + width > last ? e->pos[b] + width : last; // at most the capacity
+    interp_bind(e->it, p->B, e->rows);
+    interp_bind(e->it, p->C, width);
+    interp_bind(e->it, p->Cap, e->capacity);
+    interp_bind(e->it, p->L, last);
+    if (interp_call(e->it, p->fn, e->self, 3 + p->state_count, args, logits, error, sizeof error))
+        return true;
+    report(e->m->s, (Span){0}, E7004, "%s", error);
+    return false;
+}
+
+bool engine_step(Engine *e, Sequence *s) {
+    Tensor logits;
+    int64_t width = fill_batch(e, s), vocab = e->m->vocab;
+    if (!call_step(e, width, &logits))
+        return false;
+    RtFormat format = logits.dtype == DT_BF16 ? RT_BF16 : logits.dtype == DT_F16 ? RT_F16 : RT_F32;
+    for (int64_t b = 0; b < e->rows; b++) {
+        if (s[b].done)
+            continue;
+        s[b].fed += e->count[b];
+        if (s[b].fed < s[b].length)
+            continue;
+        rt_format_row(format, logits.data, (uint64_t)(b * vocab), (uint64_t)vocab, e->logits);
+        int64_t step = s[b].length - s[b].prompt + 1;
+        s[b].tokens[s[b].length++] = pick_token(e->logits, vocab, s[b].temperature, s[b].key, step);
+        s[b].done = s[b].length == s[b].most;
+    }
+    return true;
+}

@@ -1,0 +1,44 @@
+// Serving with the derived step: rows of a batch, each at its own position, fed in chunks.
+#pragma once
+#include "cli/model.h"
+#include "runtime/threefry.h"
+
+// One sequence: a prompt and what is generated after it. Set tokens, prompt, length, most, key and
+// temperature; the others begin as 0.
+typedef struct {
+    int32_t *tokens; // prompt, then generated; room for `most`
+    int64_t prompt;  // how many of them are the prompt
+    int64_t length;  // how many there are
+    int64_t most;    // prompt + tokens asked for
+    int64_t fed;     // how many the model has seen: the row's position
+    RtKey key;       // of the seed; token i draws with rt_child(key, i)
+    float temperature;
+    bool done; // nothing more is wanted
+} Sequence;
+
+typedef struct {
+    Model *m;
+    RtPool *pool;
+    Interp *it;
+    InterpBlock *self;
+    int64_t rows;     // of the batch
+    int64_t capacity; // positions that a state holds
+    int64_t chunk;    // most tokens of a row at a time
+    Tensor *args;     // of the step: tokens, pos, count, then the states
+    Tensor *states;   // one for each kept value; the memory is the engine's
+    int32_t *batch;   // [rows, chunk]
+    int32_t *pos, *count;
+    float *logits; // [vocab], a row widened
+} Engine;
+
+// Prepares `rows` rows of `capacity` positions; m->step is there. False after a diagnostic.
+bool engine_start(Engine *e, Model *m, int64_t rows, int64_t capacity, int64_t chunk, int threads);
+
+// Feeds every sequence that is not done its next tokens, at most a chunk, and appends a token to
+// each that has seen all of its own. A row whose sequence has fed nothing starts anew. False after
+// a diagnostic.
+bool engine_step(Engine *e, Sequence *sequences);
+void engine_end(Engine *e);
+
+// The token that logits[vocab] give: the likeliest, or draw number `step` (from 1) of the key.
+int32_t pick_token(const float *logits, int64_t vocab, float temperature, RtKey key, int64_t step);

@@ -1,0 +1,54 @@
+// The derived step of a model, and what is said where there is none.
+#include "cli/cli.h"
+#include "cli/model.h"
+#include <string.h>
+
+static bool wants_cache(const Model *m) {
+    for (int i = 0; i < m->serve.block->serve.len; i++) {
+        const char *name = m->serve.block->serve.data[i].name;
+        if (strcmp(name, "cache") == 0 || strcmp(name, "batching") == 0)
+            return true;
+    }
+    return false;
+}
+
+// E3304 where the serve block counts on a cache, else a warning: the whole context is computed.
+static void report_refusal(Model *m) {
+    const CausalCause *cause = m->causal ? causal_refusal(m->causal) : NULL;
+    Span span = cause && cause->span.file ? cause->span : m->serve.entry->name_span;
+    DiagCode code = wants_cache(m) ? E3304 : W3304;
+    Diag *d;
+    if (cause)
+        d = report(m->s, span, code, "`%s` can't be served position by position: `%s` %s",
+                   m->serve.entry->name, cause->expression, cause->why);
+    else
+        d = report(m->s, span, code, "`%s` can't be served position by position: %s",
+                   m->serve.entry->name, m->step_why);
+    diag_note(m->s, d, (Span){0},
+              "a cache needs a proof that position q depends on positions up to "
+              "q only, whatever the length");
+    if (code == E3304)
+        diag_help(m->s, d,
+                  "mend the expression, or leave `cache` out: then the whole context is "
+                  "computed for every token");
+}
+
+int model_derive(Model *m) {
+    if (m->window)
+        return EXIT_FINE; // a window slides: every position changes
+    StrBuf why = strbuf_new(m->a);
+    m->step_core = core_new(m->s, m->program->dims);
+    CoreFn *entry = model_lower_entry(m, m->step_core, true);
+    if (!entry)
+        return EXIT_WRONG;
+    int code = model_verify(m, m->step_core, "lowering");
+    if (code != EXIT_FINE)
+        return code;
+    m->step = opt_step(m->step_core, entry, m->serve.batch->dim, m->length, m->tokens,
+                       m->temperature, &why, &m->causal);
+    m->step_why = why.data;
+    if (m->step)
+        return model_verify(m, m->step_core, "deriving the step");
+    report_refusal(m);
+    return wants_cache(m) ? EXIT_WRONG : EXIT_FINE;
+}
