@@ -6,6 +6,7 @@
 static const Flag flags[] = {
     MODEL_FLAGS,
     {"--summary", FLAG_BOOL, NULL, "what the serve block resolves to"},
+    {"--prove", FLAG_BOOL, NULL, "the proof that it can be served, step by step"},
     {"--strict", FLAG_BOOL, NULL, "warnings are errors"},
     {"--json", FLAG_BOOL, NULL, "diagnostics as one JSON object"},
 };
@@ -29,6 +30,64 @@ static void print_params(const Item *entry) {
         printf("%s%s", i ? ", " : "", entry->params.data[i]->name);
 }
 
+static const char *human(char *out, size_t room, int64_t bytes) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double v = (double)bytes;
+    int u = 0;
+    while (v >= 1024 && u < 4)
+        v /= 1024, u++;
+    snprintf(out, room, u ? "%.1f %s" : "%.0f %s", v, units[u]);
+    return out;
+}
+
+// How many of a state there are: the loops around it, as leading axes before the batch.
+static int64_t state_copies(const StepPlan *p, const StepState *state) {
+    int64_t copies = 1, n;
+    for (int k = 0; k < state->type->rank && state->type->dims[k] != p->B; k++)
+        copies *= dim_is_const(state->type->dims[k], &n) ? n : 1;
+    return copies;
+}
+
+// The cache that was derived: each kept value with its shape and bytes a position.
+static void print_cache(const Model *m) {
+    const StepPlan *p = m->step;
+    char size[32];
+    int64_t total = 0;
+    if (!p) {
+        printf("    cache   : none: the whole context is computed for every token%s\n",
+               m->window ? ", since a window slides" : "");
+        return;
+    }
+    for (int i = 0; i < p->state_count; i++)
+        total += p->states[i].bytes;
+    printf("    cache   : kv_cache(%s), %lld bytes a token", dim_name(m->length), (long long)total);
+    if (m->context >= 0)
+        printf(", %s for %lld tokens", human(size, sizeof size, total * m->context),
+               (long long)m->context);
+    putchar('\n');
+    for (int i = 0; i < p->state_count; i++) {
+        StrBuf shape = strbuf_new(m->a);
+        const StepState *state = &p->states[i];
+        for (int k = 0; k < state->type->rank; k++) {
+            strbuf_add(&shape, k ? STR(", ") : STR("["));
+            dim_print(&shape, state->type->dims[k]);
+        }
+        printf("              %s: %s%s], %lld bytes a token%s\n", state->name ? state->name : "?",
+               dtype_name(state->type->dtype), shape.data, (long long)state->bytes,
+               state_copies(p, state) > 1 ? " in all layers" : "");
+    }
+}
+
+static void print_proof(const Model *m) {
+    StrBuf out = strbuf_new(m->a);
+    if (m->causal)
+        causal_print_proof(m->causal, &out);
+    else
+        strbuf_printf(&out, "there is no proof: %s\n",
+                      m->window ? "the context is a window of learned positions" : m->step_why);
+    fputs(out.data, stdout);
+}
+
 // What is known of a model that checks.
 static void print_model(Model *m) {
     Count n = {0};
@@ -46,7 +105,7 @@ static void print_model(Model *m) {
         printf("    context : whole, at most %lld tokens\n", (long long)m->context);
     else
         printf("    context : whole, no bound\n");
-    printf("    cache   : none: this version computes the whole context for every token\n");
+    print_cache(m);
 }
 
 // Without weights a program's dimensions may still be open; its types hold for all of them.
@@ -65,6 +124,8 @@ static int check_model(Model *m, const Args *args, bool quiet) {
     int code = model_lower(m, args, 0);
     if (code == EXIT_FINE && (model_weights(m) || args_has(args, "--weights")))
         code = model_match_weights(m);
+    if (code == EXIT_FINE)
+        code = model_derive(m);
     if (code == EXIT_FINE && m->s->errors)
         code = EXIT_WRONG;
     bool print = code == EXIT_FINE && !quiet;
@@ -72,6 +133,8 @@ static int check_model(Model *m, const Args *args, bool quiet) {
         checkpoint_print(m->checkpoint, stdout);
     if (print && (m->checkpoint || args_has(args, "--summary")))
         print_model(m);
+    if (m->core && args_has(args, "--prove") && !quiet)
+        print_proof(m);
     return code;
 }
 

@@ -48,7 +48,7 @@ static bool lower_one(Model *m, Item *block, Item *entry) {
     return lower_entry(&o, block, entry, args) != NULL;
 }
 
-static int lower_entries(Model *m) {
+static int dump_entries(Model *m) {
     m->core = core_new(m->s, m->program->dims);
     bool good = true;
     for (int i = 0; i < m->program->root->items.len; i++) {
@@ -86,7 +86,7 @@ static int dump_core(Arena *a, const Args *args, const char *stage, Model *m) {
     int code = model_open(a, args->paths.data[0], args, m);
     if (code != EXIT_FINE)
         return code;
-    code = m->serve.block ? model_lower(m, args, 0) : lower_entries(m);
+    code = m->serve.block ? model_lower(m, args, 0) : dump_entries(m);
     return code == EXIT_FINE ? print_core(m, stage) : code;
 }
 

@@ -119,13 +119,13 @@ static bool generate_files(Model *m, GenFile **files, int *count) {
 // The folder is made, or is there and empty or an earlier export.
 static bool make_folder(Model *m, const char *dir) {
     const char *marker = arena_printf(m->a, "%s/model.h", dir);
-    if (mkdir(dir, 0777) == 0 || (errno == EEXIST && access(marker, F_OK) == 0))
+    int made = mkdir(dir, 0777), error = errno;
+    if (made == 0 || (error == EEXIST && access(marker, F_OK) == 0))
         return true;
-    if (errno == EEXIST && rmdir(dir) == 0 && mkdir(dir, 0777) == 0)
+    if (error == EEXIST && rmdir(dir) == 0 && mkdir(dir, 0777) == 0)
         return true; // it was empty
-    const char *why =
-        errno == ENOENT ? "its parent folder does not exist" : "it exists and is no earlier export";
-    report(m->s, (Span){0}, E8001, "the folder %s can't be written to: %s", dir, why);
+    report(m->s, (Span){0}, E8001, "the folder %s can't be written to: %s", dir,
+           error == EEXIST ? "it exists and is no earlier export" : strerror(error));
     return false;
 }
 
