@@ -3,6 +3,7 @@
 #include "syntax/parse.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 // ---- Recursion ---------------------------------------------------------------------------------
 
@@ -99,8 +100,24 @@ Program *check_program(Session *s, int file, SettingVec *settings) {
     return p;
 }
 
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+const char *check_root(Arena *a, const char *path) {
+    static const char *const roots[] = {"src/lib.serin", "src/lib.linnet"};
+    for (int i = 0; i < 2; i++) {
+        const char *root = arena_printf(a, "%s/%s", path, roots[i]);
+        if (is_file(root))
+            return root;
+    }
+    return path;
+}
+
 Program *check_path(Session *s, const char *path, SettingVec *settings) {
     const char *why = NULL;
+    path = check_root(s->arena, path);
     Source *source = source_load(s->arena, path, &why);
     if (!source) {
         report(s, (Span){0}, E1202, "%s can't be read: %s", path, why);

@@ -294,24 +294,36 @@ static Low entry_param(Lower *l, const Param *p, bool serving) {
     return low;
 }
 
-CoreFn *lower_entry(const LowerOptions *o, Item *block, Item *entry, const GenericArg *entry_args) {
+static CoreFn *lower_one(Lower *l, const BlockInst *self, Item *entry, const GenericArg *args) {
+    if (!dtypes_bound(l, entry, args))
+        return NULL;
+    add_symbols(l, entry, args);
+    Low *params = NEW_N(l->a, Low, entry->params.len + 1);
+    for (int i = 0; i < entry->params.len; i++)
+        params[i] = entry_param(l, entry->params.data[i], l->o->serving);
+    if (l->failed)
+        return NULL;
+    FnInst *f = fn_instance(l, entry, self, args, params, NULL);
+    f->core->entry = true;
+    return l->failed ? NULL : f->core;
+}
+
+bool lower_entries(const LowerOptions *o, Item *block, int n, Item *const *entries,
+                   const GenericArg *const *args, CoreFn **out) {
     Session *s = o->program->session;
     Lower l = {.o = o, .p = o->program, .core = o->core, .s = s, .a = s->arena};
     l.dims = o->program->dims;
     int errors = s->errors;
-    if (!dtypes_bound(&l, block, o->block_args) || !dtypes_bound(&l, entry, entry_args))
-        return NULL;
+    if (!dtypes_bound(&l, block, o->block_args))
+        return false;
     add_symbols(&l, block, o->block_args);
-    add_symbols(&l, entry, entry_args);
     BlockInst *self = block ? block_instance(&l, block, o->block_args, "", block->name_span) : NULL;
-    Low *params = NEW_N(l.a, Low, entry->params.len + 1);
-    for (int i = 0; i < entry->params.len; i++)
-        params[i] = entry_param(&l, entry->params.data[i], o->serving);
-    if (l.failed)
-        return NULL;
-    FnInst *f = fn_instance(&l, entry, self, entry_args, params, NULL);
-    if (l.failed || s->errors != errors)
-        return NULL;
-    f->core->entry = true;
-    return f->core;
+    for (int i = 0; i < n && !l.failed && s->errors == errors; i++)
+        out[i] = lower_one(&l, self, entries[i], args[i]);
+    return !l.failed && s->errors == errors;
+}
+
+CoreFn *lower_entry(const LowerOptions *o, Item *block, Item *entry, const GenericArg *entry_args) {
+    CoreFn *fn = NULL;
+    return lower_entries(o, block, 1, &entry, &entry_args, &fn) ? fn : NULL;
 }

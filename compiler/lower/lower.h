@@ -21,3 +21,8 @@ typedef struct {
 // The entry as a Core function, its callees before it. `block` is NULL for an entry of the module.
 // NULL after diagnostics: E2190 for what the language has and this version does not lower.
 CoreFn *lower_entry(const LowerOptions *o, Item *block, Item *entry, const GenericArg *entry_args);
+
+// Several entries of one block, which share its instance: a state that one changes is seen by the
+// others. args[i] is per generic of entries[i]; the functions go to out. False after diagnostics.
+bool lower_entries(const LowerOptions *o, Item *block, int n, Item *const *entries,
+                   const GenericArg *const *args, CoreFn **out);
