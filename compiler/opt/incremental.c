@@ -5,6 +5,7 @@
 #include "opt/dce.h"
 #include "opt/inline.h"
 #include "opt/step_build.h"
+#include "opt/unflatten.h"
 #include <string.h>
 
 typedef struct {
@@ -233,16 +234,19 @@ static bool check_params(Derive *d) {
 
 // ---- Views -------------------------------------------------------------------------------------
 
-// Axes made of positions and something else, as [B * S]: only their readers are positions.
-static bool flattened(void *ctx, const CoreFn *f, Val v, Val u) {
+// Axes made of positions and something else, as [B * S]: only their readers are positions. And
+// integers that are computed of indices alone: their readers know them better.
+static bool looked_through(void *ctx, const CoreFn *f, Val v, Val u) {
     const Derive *d = ctx;
-    const CoreType *t = core_value(f, u)->type;
+    const Value *value = core_value(f, u);
+    const CoreType *t = value->type;
     (void)v;
     for (int i = 0; i < t->rank; i++) {
         if (t->dims[i] != d->S && dim_mentions(t->dims[i], d->S))
             return true;
     }
-    return false;
+    return dtype_is_integer(t->dtype) && value->args.len == 0 && value->comp->nodes.len <= 16 &&
+           opt_type_mentions(t, d->S);
 }
 
 typedef struct {
@@ -324,7 +328,10 @@ static bool flatten(Derive *d, CoreFn *entry) {
     if (!d->flat)
         return refuse(d, "the entry is too large");
     d->flat->entry = false;
-    if (!expose_logits(d) || !opt_compose(d->core, d->flat, flattened, d))
+    if (!expose_logits(d))
+        return false;
+    opt_unflatten(d->core, d->flat, d->B, d->S);
+    if (!opt_compose(d->core, d->flat, looked_through, d))
         return refuse(d, "a body became too large");
     opt_dce(d->core, d->flat);
     return check_params(d);
