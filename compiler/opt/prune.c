@@ -1,0 +1,31 @@
+// Keeps what an entry leads to; callees stand before callers, so one walk backwards finds all.
+#include "opt/prune.h"
+
+static int number_of(const Core *c, const CoreFn *f) {
+    for (int i = 0; i < c->fns.len; i++) {
+        if (c->fns.data[i] == f)
+            return i;
+    }
+    return -1;
+}
+
+void opt_prune(Core *c, const CoreFn *entry) {
+    bool *used = NEW_N(c->session->arena, bool, c->fns.len + 1);
+    int at = number_of(c, entry), kept = 0;
+    if (at < 0)
+        return;
+    used[at] = true;
+    for (int i = at; i >= 0; i--) {
+        const CoreFn *f = c->fns.data[i];
+        for (int v = 0; used[i] && v < f->values.len; v++) {
+            int callee = f->values.data[v].callee ? number_of(c, f->values.data[v].callee) : -1;
+            if (callee >= 0)
+                used[callee] = true;
+        }
+    }
+    for (int i = 0; i < c->fns.len; i++) {
+        if (used[i])
+            c->fns.data[kept++] = c->fns.data[i];
+    }
+    c->fns.len = kept;
+}
