@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const Flag flags[] = {
-    {"--stage", FLAG_TEXT, "STAGE", "tokens, ast, typed, core, opt (the step), loop or c"},
+    {"--stage", FLAG_TEXT, "STAGE", "tokens, ast, typed, core, opt (the step), loop, c"},
     MODEL_FLAGS,
 };
 
@@ -67,16 +67,16 @@ static int dump_entries(Model *m) {
     return good ? EXIT_FINE : EXIT_WRONG;
 }
 
-static int print_core(Model *m, Core *core, const char *stage) {
+static int print_core(Model *m, const char *stage) {
     StrBuf out = strbuf_new(m->a);
     char error[512] = "";
     bool good = true;
     if (strcmp(stage, "loop") == 0)
-        good = codegen_dump_loop(core, &out, error, sizeof error);
+        good = codegen_dump_loop(m->core, &out, error, sizeof error);
     else if (strcmp(stage, "c") == 0)
-        good = codegen_dump_c(core, &out, error, sizeof error);
+        good = codegen_dump_c(m->core, &out, error, sizeof error);
     else
-        core_print(core, &out);
+        core_print(m->core, &out);
     fwrite(out.data, 1, (size_t)out.len, stdout);
     if (!good)
         report(m->s, (Span){0}, E8001, "%s", error);
@@ -95,12 +95,7 @@ static int dump_core(Arena *a, const Args *args, const char *stage, Model *m) {
         m->core = m->step_core;
         opt_prune(m->core, m->step->fn);
     }
-    bool derived = m->serve.block && strcmp(stage, "opt") == 0;
-    if (code == EXIT_FINE && derived)
-        code = model_derive(m);
-    if (code != EXIT_FINE)
-        return code;
-    return print_core(m, derived && m->step ? m->step_core : m->core, stage);
+    return code == EXIT_FINE ? print_core(m, stage) : code;
 }
 
 static int run(Arena *a, const Args *args) {
