@@ -160,9 +160,111 @@ static void test_rows(Test *t) {
     }
 }
 
+// ---- Entries -----------------------------------------------------------------------------------
+
+// Layers in a loop, which read the layer's input a position back; the head of the last position.
+#define LAYERS                                                                                     \
+    HEAD "use std.nn.decoding::{argmax}\n"                                                         \
+         "block Layer {\n"                                                                         \
+         "    param wq: Tensor[8, 8; f32]\n"                                                       \
+         "    param wk: Tensor[8, 8; f32]\n"                                                       \
+         "    param norm: Tensor[8; f32]\n"                                                        \
+         "    pub fn forward<B: Dim, S: Dim>(x: Tensor[B, S, 8; f32]) -> Tensor[B, S, 8; f32] {\n" \
+         "        let n = rms_norm(x, norm)\n"                                                     \
+         "        let q[b, s, o] = sum[d] n[b, s, d] * wq[o, d]\n"                                 \
+         "        let k[b, s, o] = sum[d] n[b, s, d] * wk[o, d]\n"                                 \
+         "        let at = iota<i64>(S)\n"                                                         \
+         "        let before[s] = max(at[s] - 1, 0)\n"                                             \
+         "        let v[b, s, d] = x[b, before[s], d]\n" DOT                                       \
+         "        let score[b, i, j] = select(at[j] <= at[i], dot[b, i, j], -1e30)\n" SOFTMAX      \
+         "        return x + y\n"                                                                  \
+         "    }\n"                                                                                 \
+         "}\n"                                                                                     \
+         "block M {\n"                                                                             \
+         "    sub layers: [Layer; 3]\n"                                                            \
+         "    param table: Tensor[11, 8; f32]\n"                                                   \
+         "    fn hidden<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B, S, 8; f32] {\n"    \
+         "        let e[b, s, d] = table[tokens[b, s], d]\n"                                       \
+         "        var x = e\n"                                                                     \
+         "        static for layer in layers {\n"                                                  \
+         "            x = layer.forward(x)\n"                                                      \
+         "        }\n"                                                                             \
+         "        return x\n"                                                                      \
+         "    }\n"                                                                                 \
+         "    fn head<B: Dim>(h: Tensor[B, 8; f32]) -> Tensor[B, 11; f32] {\n"                     \
+         "        let logits[b, n] = sum[d] h[b, d] * table[n, d]\n"                               \
+         "        return logits\n"                                                                 \
+         "    }\n"                                                                                 \
+         "    pub entry last<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B, 11; f32]\n"   \
+         "    where S > 0 {\n"                                                                     \
+         "        return head(hidden(tokens)[:, S - 1, :])\n"                                      \
+         "    }\n"
+#define NEXT                                                                                       \
+    "    pub entry next<B: Dim, S: Dim>(key: Tensor[2; i64], tokens: Tensor[B, S; i32], "          \
+    "temperature: f32 = 1.0) -> Tensor[B; i32]\n"                                                  \
+    "    where S > 0 {\n"                                                                          \
+    "        let logits = head(hidden(tokens)[:, S - 1, :])\n"
+#define END "    }\n}\n"
+
+static const struct {
+    const char *text;
+    const char *words; // of the refusal; NULL: it has a step, of the logits of `last`
+} entries[] = {
+    {LAYERS NEXT "        return categorical(key, logits / temperature)\n" END, NULL},
+    {LAYERS NEXT "        return categorical(key, logits)\n" END, NULL},
+    {LAYERS NEXT "        return argmax(logits / temperature)\n" END, NULL},
+    {LAYERS NEXT "        let warm = temperature\n"
+                 "        return categorical(key, cast<f32>(logits) / warm)\n" END,
+     NULL},
+    {LAYERS "    fn draw<B: Dim>(key: Tensor[2; i64], x: Tensor[B, 11; f32], t: f32) -> "
+            "Tensor[B; i32] {\n"
+            "        return categorical(key, x / t)\n"
+            "    }\n" NEXT "        return draw(key, logits, temperature)\n" END,
+     NULL},
+    {LAYERS NEXT "        return categorical(key, logits * temperature)\n" END, "x / temperature"},
+    {LAYERS NEXT "        return categorical(key, logits / exp(temperature))\n" END,
+     "x / temperature"},
+    {LAYERS NEXT "        return categorical(key, logits / temperature) + 1\n" END, "not the last"},
+    {LAYERS NEXT
+     "        return argmax(logits + cast<f32>(sum[b] categorical(key, logits)[b]))\n" END,
+     "not the last"},
+    {LAYERS NEXT "        return argmax(logits + cast<f32>(key[0]))\n" END, "besides the tokens"},
+    {LAYERS NEXT "        return cast<i32>(logits[:, 3] * temperature)\n" END, "neither drawn"},
+    {LAYERS NEXT "        return argmax(logits * cast<f32>(S))\n" END, NULL},
+};
+
+static void test_entries(Test *t) {
+    for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
+        Model m;
+        bool good = model_read(&m, t, entries[i].text, "next");
+        bool scaled = i + 1 == sizeof entries / sizeof entries[0];
+        CHECK(t, good);
+        if (good && entries[i].words) {
+            bool refused = !m.plan && strstr(m.why.data, entries[i].words);
+            if (!refused)
+                printf("entry %d: %s\n", (int)i, m.plan ? "has a step" : m.why.data);
+            CHECK(t, refused);
+        } else if (good) {
+            if (!m.plan)
+                printf("entry %d: no step: %s\n", (int)i, m.why.data);
+            CHECK(t, m.plan);
+        }
+        CoreFn *last = good && m.plan && !entries[i].words && !scaled
+                           ? model_entry(&m, find_item(m.block, "last"))
+                           : NULL;
+        if (last) {
+            CHECK(t, kept_bytes(m.plan) == 3 * (32 + 32));
+            same_bits(&m, arena_printf(m.s->arena, "entry %d", (int)i), last, 33);
+        } else {
+            model_end(&m);
+        }
+    }
+}
+
 int main(void) {
     Test t = {.state = 3};
     test_rows(&t);
+    test_entries(&t);
     t.s = session_new();
     return finish(&t);
 }

@@ -15,8 +15,11 @@ typedef struct {
     StepPlan *plan;
     StrBuf why;
     Interp *it;
-    InterpBlock *self; // of the entry and the step
-    const Dim *B, *S;
+    InterpBlock *self;  // of the step
+    InterpBlock *other; // of another entry
+    const Dim *B, *S;   // of what model_whole runs
+    Program *program;
+    Item *block;
     int64_t vocab;
     void *states[8]; // memory of each, B rows of STEP_CAP positions
     bool draws;      // the entry takes a key and a temperature
@@ -68,21 +71,31 @@ static inline bool verified(Model *m, const char *what) {
     return false;
 }
 
-// Lowers an entry with symbols B and S and derives its step. False where the program does not
-// check; the step may still be missing (m->why).
-static inline bool model_lower(Model *m, Program *p, Item *block, Item *entry) {
+// An entry of the block, lowered with symbols B and S; NULL after a message.
+static inline CoreFn *model_entry(Model *m, Item *entry) {
     GenericArg args[16] = {{0}}, outer[16] = {{0}};
-    m->core = core_new(m->s, p->dims);
-    for (int i = 0; block && i < block->generics.len && i < 16; i++)
-        outer[i] = block->generics.data[i].value;
-    LowerOptions o = {.program = p, .core = m->core, .block_args = outer, .serving = true};
-    m->entry = entry && !m->s->errors ? lower_entry(&o, block, entry, args) : NULL;
-    if (!m->entry || !verified(m, "the entry")) {
+    for (int i = 0; m->block && i < m->block->generics.len && i < 16; i++)
+        outer[i] = m->block->generics.data[i].value;
+    LowerOptions o = {.program = m->program, .core = m->core, .block_args = outer, .serving = true};
+    CoreFn *fn = entry && !m->s->errors ? lower_entry(&o, m->block, entry, args) : NULL;
+    if (!fn || !verified(m, "the entry")) {
         diags_print(m->s, stdout, false);
-        return false;
+        return NULL;
     }
     m->B = entry->generics.data[0].generic->dim;
     m->S = entry->generics.data[1].generic->dim;
+    return fn;
+}
+
+// Lowers an entry with symbols B and S and derives its step. False where the program does not
+// check; the step may still be missing (m->why).
+static inline bool model_lower(Model *m, Program *p, Item *block, Item *entry) {
+    m->core = core_new(m->s, p->dims);
+    m->program = p;
+    m->block = block;
+    m->entry = model_entry(m, entry);
+    if (!m->entry)
+        return false;
     m->why = strbuf_new(m->s->arena);
     m->draws = m->entry->params.len == 4; // self, key, tokens, temperature
     m->plan = opt_step(m->core, m->entry, m->B, m->S, m->draws, m->draws ? 2 : -1, &m->why, NULL);
@@ -116,6 +129,7 @@ static inline bool model_start(Model *m, int64_t batch) {
         return false;
     m->it = interp_new(m->core, NULL);
     m->self = interp_block(m->it, m->plan->fn->self, random_weight, m, error, sizeof error);
+    m->other = NULL;
     m->batch = batch;
     for (int i = 0; i < m->plan->state_count && i < 8; i++)
         m->states[i] =
@@ -139,7 +153,10 @@ static inline const float *model_whole(Model *m, const CoreFn *fn, const int32_t
     Tensor arg = I32(tokens, 1, n), out;
     interp_bind(m->it, m->B, 1);
     interp_bind(m->it, m->S, n);
-    if (interp_call(m->it, fn, m->self, 1, &arg, &out, error, sizeof error))
+    bool own = fn->self == m->plan->fn->self;
+    if (!own && !m->other)
+        m->other = interp_block(m->it, fn->self, random_weight, m, error, sizeof error);
+    if (interp_call(m->it, fn, own ? m->self : m->other, 1, &arg, &out, error, sizeof error))
         return out.data;
     printf("whole context of %d: %s\n", n, error);
     return NULL;
