@@ -16,9 +16,22 @@ static bool is_exactly(Interval x, double v) {
     return !x.any && x.lo == v && x.hi == v;
 }
 
-// Is t's element neutral where c holds? `first`: position 0 counts as visible to every row.
-static bool neutral_in(Values *v, const CausalValue *t, const Cons *c, bool first) {
-    Interval x = values_of(v, t->body, c), w;
+// Where a reduction is to be neutral, and which elements are surely visible.
+typedef struct {
+    const Cons *where;
+    int q_axis; // the element at k = q is
+    bool first; // so is the one at k = 0
+} Hidden;
+
+// Is x beyond w, so that it changes no maximum (or minimum)? Equal zeros may differ in sign.
+static bool beyond(const CausalValue *t, double x, double w, bool above) {
+    bool strictly = above ? x > w : x < w;
+    return strictly || (x == w && (x != 0 || !dtype_is_float(t->dtype)));
+}
+
+// Is t's element neutral there?
+static bool neutral_in(Values *v, const CausalValue *t, const Hidden *h) {
+    Interval x = values_of(v, t->body, h->where), w;
     switch (t->reduction) {
     case RED_SUM:
     case RED_ANY:
@@ -26,12 +39,12 @@ static bool neutral_in(Values *v, const CausalValue *t, const Cons *c, bool firs
     case RED_PROD:
     case RED_ALL:
         return is_exactly(x, 1);
-    case RED_MAX: // at 0 the sign might differ
-        w = values_witness(v, t, NULL, NULL, first);
-        return !x.any && !w.any && (x.hi < w.lo || (x.hi == w.lo && x.hi != 0));
+    case RED_MAX:
     case RED_MIN:
-        w = values_witness(v, t, NULL, NULL, first);
-        return !x.any && !w.any && (x.lo > w.hi || (x.lo == w.hi && x.lo != 0));
+        w = values_witness(v, t, NULL, NULL, h->first, h->q_axis);
+        if (x.any || w.any)
+            return false;
+        return t->reduction == RED_MAX ? beyond(t, x.hi, w.lo, false) : beyond(t, x.lo, w.hi, true);
     default:
         return false;
     }
@@ -44,10 +57,10 @@ typedef struct {
     const char **texts;
 } Proof;
 
-static bool try_limit(Causal *k, CausalValue *t, const Cons *c, bool first, double limit,
-                      Values *whole, Proof *out) {
+static bool try_limit(Causal *k, CausalValue *t, const Hidden *h, double limit, Values *whole,
+                      Proof *out) {
     Values *v = values_new(k->arena, k->affine, limit, whole);
-    if (!neutral_in(v, t, c, first))
+    if (!neutral_in(v, t, h))
         return false;
     out->proved = true;
     out->limit = limit;
@@ -55,17 +68,17 @@ static bool try_limit(Causal *k, CausalValue *t, const Cons *c, bool first, doub
     return true;
 }
 
-// The greatest limit of ordinary values for which t's element is neutral where c holds.
-static Proof neutral(Causal *k, CausalValue *t, const Cons *c, bool first) {
+// The greatest limit of ordinary values for which t's element is neutral there.
+static Proof neutral(Causal *k, CausalValue *t, const Hidden *h) {
     Proof p = {0};
     int i = 0;
-    while (i < CAUSAL_LIMITS && try_limit(k, t, c, first, causal_limits[i], k->bases[i], &p))
+    while (i < CAUSAL_LIMITS && try_limit(k, t, h, causal_limits[i], k->bases[i], &p))
         i++;
     // Close to what data may reach, the number matters: find it.
     double high = i < CAUSAL_LIMITS ? causal_limits[i] : 0;
     for (int n = 0; n < 9 && p.proved && p.limit < 1e5 && i < CAUSAL_LIMITS; n++) {
         double mid = floor((p.limit + high) / 2);
-        if (!try_limit(k, t, c, first, mid, NULL, &p))
+        if (!try_limit(k, t, h, mid, NULL, &p))
             high = mid;
     }
     return p;
@@ -132,7 +145,8 @@ static int by_size(const void *a, const void *b) {
 }
 
 // The least w such that elements with k < q - w are neutral, or AFFINE_INF.
-static int64_t window(Causal *k, CausalValue *t, const Var *red, const Var *q) {
+static int64_t window(Causal *k, CausalValue *t, const Var *red, int axis) {
+    const Var *q = t->out[axis];
     Windows s = {.k = k};
     Form fq = form_var(q), fk = form_var(red);
     Inlined walk = {.k = k, .left = WALK_MAX, .fn = add_window, .ctx = &s};
@@ -142,7 +156,7 @@ static int64_t window(Causal *k, CausalValue *t, const Var *red, const Var *q) {
     qsort(s.w, (size_t)s.n, sizeof *s.w, by_size);
     for (int i = 0; i < s.n; i++) {
         const Cons *c = cons_less(k->affine, cons_none(k->affine), &fk, &fq, s.w[i] + 1);
-        if ((i == 0 || s.w[i] != s.w[i - 1]) && neutral(k, t, c, false).proved)
+        if ((i == 0 || s.w[i] != s.w[i - 1]) && neutral(k, t, &(Hidden){c, axis, false}).proved)
             return s.w[i];
     }
     return AFFINE_INF;
@@ -256,11 +270,11 @@ static bool bound_by(Causal *k, CausalValue *t, int j, int axis) {
     const Var *red = t->red_vars[j], *q = t->out[axis];
     Form fk = form_var(red), fq = form_var(q);
     const Cons *later = cons_less(k->affine, cons_none(k->affine), &fq, &fk, 1);
-    Proof p = neutral(k, t, later, true);
+    Proof p = neutral(k, t, &(Hidden){later, axis, true});
     if (!p.proved)
         return false;
     CausalBound *b = &t->bounds[j];
-    *b = (CausalBound){true, axis, window(k, t, red, q), p.limit, p.conditions, p.texts};
+    *b = (CausalBound){true, axis, window(k, t, red, axis), p.limit, p.conditions, p.texts};
     if (p.limit < k->limit)
         k->limit = p.limit;
     state(k, t, j, &p);

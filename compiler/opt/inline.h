@@ -9,7 +9,8 @@
 //     extent S, and nothing in them reduces over it or uses a position or S as a value;
 //   - draws (`std.random::categorical`);
 //   - functions with states, `while` and the like, which are not copied.
-// NULL where the entry itself is one of the last. Loops keep their region. Names and comments are kept. The copy goes to the end of c->fns.
+// NULL where the entry itself is one of the last. Loops keep their region. Names and comments are
+// kept. The copy goes to the end of c->fns.
 CoreFn *opt_flatten(Core *c, CoreFn *entry, const Dim *S);
 
 // Is f row-wise along S, or free of it? (What opt_flatten keeps.)

@@ -141,14 +141,31 @@ static bool match(Match *m, const Term *p, const Term *x) {
     return true;
 }
 
-static bool matches(const Values *v, const CausalValue *u, const Term *p, const Term *x) {
-    const Term *bound[CORE_MAX_RANK * 2] = {0};
-    Match m = {v, u, bound};
-    return p && x && u->red <= CORE_MAX_RANK * 2 && match(&m, p, x);
+// Are u's reduction indices bound to those of `sum`, each to one of its own and of the same extent?
+static bool runs_over(const Match *m, const CausalValue *sum) {
+    for (int i = 0; i < m->of->red; i++) {
+        const Term *b = m->bound[i];
+        bool found = false;
+        for (int j = 0; j < sum->red && b && b->op == N_INDEX; j++)
+            found = found || (b->var == sum->red_vars[j] && b->var->dim == m->of->red_vars[i]->dim);
+        for (int j = 0; j < i; j++)
+            found = found && m->bound[j] != b;
+        if (!found)
+            return false;
+    }
+    return true;
 }
 
-// Is b the maximum over k of body(k), and a the body at some k? Then a - b <= 0.
-static bool is_max_of(const Values *v, const Term *b, const Term *a) {
+static bool matches(const Values *v, const CausalValue *u, const Term *p, const Term *x,
+                    const CausalValue *sum) {
+    const Term *bound[CORE_MAX_RANK * 2] = {0};
+    Match m = {v, u, bound};
+    return p && x && u->red <= CORE_MAX_RANK * 2 && match(&m, p, x) && (!sum || runs_over(&m, sum));
+}
+
+// Is b the maximum over k of body(k), and a the body at some k? Then a - b <= 0. With a `sum` (or
+// NULL): and k runs over all that it adds up.
+static bool is_max_of(const Values *v, const Term *b, const Term *a, const CausalValue *sum) {
     b = unfold(v, b);
     if (b->op != N_READ || b->value->reduction != RED_MAX || !b->value->body)
         return false;
@@ -158,11 +175,11 @@ static bool is_max_of(const Values *v, const Term *b, const Term *a) {
         return false;
     const Term *x = a;
     for (int i = 0; i < UNFOLD_MAX && x; i++) { // at any depth of elementwise values
-        if (matches(v, u, p, x))
+        if (matches(v, u, p, x, sum))
             return true;
         x = affine_inline(v->affine, x);
     }
-    return matches(v, u, unfold(v, p), unfold(v, a));
+    return matches(v, u, unfold(v, p), unfold(v, a), sum);
 }
 
 // The least that a sum of exponentials can be: 1 if it is the sum of exp(x - max x).
@@ -171,7 +188,7 @@ static double least_sum(const Values *v, const CausalValue *u) {
     if (b->op != N_EXP)
         return 0;
     b = unfold(v, b->args[0]);
-    return b->op == N_SUB && is_max_of(v, b->args[1], b->args[0]) ? 1 : 0;
+    return b->op == N_SUB && is_max_of(v, b->args[1], b->args[0], u) ? 1 : 0;
 }
 
 // ---- Reads -------------------------------------------------------------------------------------
@@ -196,12 +213,12 @@ static const Term *element(const Values *v, const CausalValue *u, const Term *wh
 }
 
 Interval values_witness(Values *v, const CausalValue *u, const Term *const *at, const Cons *c,
-                        bool first) {
+                        bool first, int own) {
     Terms *t = affine_terms(v->affine);
     Interval best = ANY;
     c = c ? c : cons_none(v->affine);
     for (int axis = first ? -1 : 0; axis < u->rank; axis++) {
-        if (axis >= 0 && !u->position[axis])
+        if (axis >= 0 && (!u->position[axis] || (own >= 0 && axis != own)))
             continue;
         const Term *where = axis < 0 ? term_int(t, 0) : term_index(t, u->out[axis]);
         const Term *e = element(v, u, where);
@@ -219,7 +236,7 @@ static Interval reduced(Values *v, const CausalValue *u, const Term *const *at, 
     if (x.any || u->reduction == RED_NONE || is(x, 0))
         return x;
     if (u->reduction == RED_MAX || u->reduction == RED_MIN) {
-        Interval w = values_witness(v, u, at, c, true);
+        Interval w = values_witness(v, u, at, c, true, -1);
         if (w.any)
             return x;
         return u->reduction == RED_MAX ? range(fmax(x.lo, w.lo), x.hi)
@@ -260,7 +277,7 @@ static Interval add(const Values *v, const Term *e, Interval x, Interval y) {
     if (up && down) // inf - inf is NaN
         return ANY;
     double hi = x.hi + y.hi;
-    if (e->op == N_SUB && hi > 0 && is_max_of(v, e->args[1], e->args[0]))
+    if (e->op == N_SUB && hi > 0 && is_max_of(v, e->args[1], e->args[0], NULL))
         hi = 0;
     return rounded(v, e->dtype, x.lo + y.lo, hi, ordinary);
 }

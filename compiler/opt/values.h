@@ -22,10 +22,10 @@ Values *values_new(Arena *a, Affine *affine, double limit, Values *whole);
 Interval values_of(Values *v, const Term *e, const Cons *c);
 
 // The element of a max (or min) over positions that every row has: at k = q or, if `first`, at
-// k = 0. `at` replaces the output variables of u (NULL: they stand for themselves);
-// c may be NULL: no constraints.
+// k = 0; q is output axis `own` (-1: any). `at` replaces the output variables of u (NULL: they
+// stand for themselves); c may be NULL: no constraints.
 Interval values_witness(Values *v, const CausalValue *u, const Term *const *at, const Cons *c,
-                        bool first);
+                        bool first, int own);
 
 bool values_ordinary(const Values *v, Interval x); // finite and within the limit
 
