@@ -54,7 +54,24 @@ static void infer_tensor(Inference *in, const Type *pattern, const Type *type) {
     }
 }
 
+static void infer_args(Inference *in, const Type *pattern, const Type *type) {
+    for (int i = 0; i < pattern->arg_count && i < type->arg_count; i++) {
+        const GenericArg *p = &pattern->args[i], *a = &type->args[i];
+        if (p->dim && a->dim)
+            infer_axis(in, (Axis){p->dim, NULL}, (Axis){a->dim, NULL});
+        int g = -1;
+        if (!p->dim && p->axis_count == 1 && p->axes[0].pack)
+            g = generic_number(in->decl, p->axes[0].pack);
+        else if (!p->dim && !p->axes && p->elem.generic)
+            g = generic_number(in->decl, p->elem.generic);
+        if (g >= 0 && !in->args[g].bound)
+            in->args[g] = *a;
+    }
+}
+
 static void infer(Inference *in, const Type *pattern, const Type *type) {
+    if (pattern->kind == TYPE_STRUCT && type->kind == TYPE_STRUCT && pattern->decl == type->decl)
+        infer_args(in, pattern, type);
     if (pattern->kind == TYPE_OPTIONAL && type->kind == TYPE_OPTIONAL) {
         infer(in, pattern->items[0], type->items[0]);
     } else if (pattern->kind == TYPE_TENSOR && type->kind == TYPE_TENSOR) {
@@ -203,41 +220,71 @@ static void struct_arg_fault(Checker *c, Item *item, const Arg *arg) {
     diag_note(c->s, d, item->name_span, "it is declared here");
 }
 
-static void check_struct_call(Checker *c, Expr *e, Item *item) {
-    check_signature(c->p, item);
-    e->item = item;
-    make_error(e);
+// Puts every argument at its field. False after E2102.
+static bool place_fields(Checker *c, Expr *e, Item *item) {
+    bool good = true;
     e->values = NEW_N(c->a, Expr *, item->fields.len + 1);
     e->value_count = item->fields.len;
-    if (item->generics.len) {
-        report(c->s, e->span, E2190, "structs with generics are not implemented yet");
-        return;
-    }
-    bool good = true;
     for (int i = 0; i < e->args.len; i++) {
         Arg *arg = &e->args.data[i];
         int k = 0;
         while (k < item->fields.len && item->fields.data[k].name != arg->keyword)
             k++;
-        check_expr(c, arg->value, k < item->fields.len ? item->fields.data[k].type : NULL);
-        if (k == item->fields.len || e->values[k]) {
-            if (good)
-                struct_arg_fault(c, item, arg);
-            good = false;
+        if (k < item->fields.len && !e->values[k]) {
+            e->values[k] = arg->value;
             continue;
         }
-        e->values[k] = arg->value;
-        good &= expect_type(c, arg->value, item->fields.data[k].type, arg->value->span,
-                            arena_printf(c->a, "the field `%s`", arg->keyword));
+        if (good)
+            struct_arg_fault(c, item, arg);
+        good = false;
+        check_expr(c, arg->value, NULL);
     }
+    return good;
+}
+
+// The fields' values, which may tell generics that are not written.
+static bool check_fields(Checker *c, Expr *e, Item *item, GenericArg *args) {
+    Inference in = {c, item, args};
+    bool good = true;
+    for (int k = 0; k < item->fields.len; k++) {
+        if (!e->values[k])
+            continue;
+        Subst s = {binding_of(c, item, args), NULL};
+        const Type *want = subst_type(c->a, c->dims, item->fields.data[k].type, &s);
+        check_expr(c, e->values[k], is_open(item, want) ? NULL : want);
+        good &= !is_error(e->values[k]);
+        infer(&in, want, e->values[k]->type);
+    }
+    return good;
+}
+
+static void check_struct_call(Checker *c, Expr *e, Item *item) {
+    check_signature(c->p, item);
+    e->item = item;
+    make_error(e);
+    GenericArg *args = NEW_N(c->a, GenericArg, item->generics.len + 1);
+    e->bound = args;
+    e->bound_count = item->generics.len;
+    bool placed = place_fields(c, e, item);
+    bool given = resolve_generic_args(c, item, &e->generics, e->span, args);
+    bool good = check_fields(c, e, item, args) && placed;
     for (int k = 0; k < item->fields.len && good; k++) {
         if (!e->values[k]) {
             report(c->s, e->span, E2102, "the field `%s` is missing", item->fields.data[k].name);
             good = false;
         }
     }
+    if (!good || !given || !finish_generics(c, item, args, e->span))
+        return;
+    check_bounds(c, item, args, e->span);
+    Subst s = {binding_of(c, item, args), NULL};
+    for (int k = 0; k < item->fields.len; k++) {
+        const Type *want = subst_type(c->a, c->dims, item->fields.data[k].type, &s);
+        good &= expect_type(c, e->values[k], want, e->values[k]->span,
+                            arena_printf(c->a, "the field `%s`", item->fields.data[k].name));
+    }
     if (good)
-        e->type = type_nominal(c->a, TYPE_STRUCT, item, item->name);
+        e->type = type_struct(c->a, item, item->name, item->generics.len, args);
 }
 
 static void call_item(Checker *c, Expr *e, Item *item) {

@@ -335,7 +335,8 @@ static void check_field(Checker *c, Expr *e) {
         if (decl->fields.data[i].name == e->name) {
             e->ref = REF_FIELD;
             e->field = i;
-            e->type = decl->fields.data[i].type;
+            e->type = subst_type(c->a, c->dims, decl->fields.data[i].type,
+                                 subst_block(c, e->a->type));
             return;
         }
     }

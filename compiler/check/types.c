@@ -81,7 +81,8 @@ static Item *path_item(Checker *c, const AstType *t) {
     return ref.item;
 }
 
-static const Type *block_type(Checker *c, Item *item, AstType *t) {
+// An instance of a block or a struct.
+static const Type *instance_type(Checker *c, Item *item, AstType *t) {
     int n = item->generics.len;
     GenericArg *args = NEW_N(c->a, GenericArg, n + 1);
     if (!resolve_generic_args(c, item, &t->args, t->span, args) ||
@@ -90,7 +91,8 @@ static const Type *block_type(Checker *c, Item *item, AstType *t) {
     check_bounds(c, item, args, t->span);
     Subst s = {binding_of(c, item, args), NULL};
     prove_where(c, item, &s, t->span);
-    return type_block(c->a, item, item->name, n, args);
+    return item->kind == ITEM_BLOCK ? type_block(c->a, item, item->name, n, args)
+                                    : type_struct(c->a, item, item->name, n, args);
 }
 
 static const Type *alias_type(Checker *c, Item *item, AstType *t) {
@@ -114,11 +116,10 @@ static const Type *named_item(Checker *c, AstType *t) {
     check_signature(c->p, item);
     switch (item->kind) {
     case ITEM_BLOCK:
-        return block_type(c, item, t);
+    case ITEM_STRUCT:
+        return instance_type(c, item, t);
     case ITEM_TYPE:
         return alias_type(c, item, t);
-    case ITEM_STRUCT:
-        return type_nominal(c->a, TYPE_STRUCT, item, item->name);
     case ITEM_ENUM:
         return type_nominal(c->a, TYPE_ENUM, item, item->name);
     default:

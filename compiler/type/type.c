@@ -70,6 +70,12 @@ const Type *type_block(Arena *a, struct Item *decl, Name name, int n, const Gene
     return t;
 }
 
+const Type *type_struct(Arena *a, struct Item *decl, Name name, int n, const GenericArg *args) {
+    Type *t = (Type *)type_block(a, decl, name, n, args);
+    t->kind = TYPE_STRUCT;
+    return t;
+}
+
 bool elem_equal(Elem a, Elem b) {
     return a.generic == b.generic && (a.generic || a.dtype == b.dtype);
 }

@@ -100,7 +100,8 @@ const Type *type_tuple(Arena *a, int n, const Type *const *items);
 const Type *type_optional(Arena *a, const Type *item);
 const Type *type_array(Arena *a, const Type *block, const Dim *count);
 const Type *type_block(Arena *a, struct Item *decl, Name name, int n, const GenericArg *args);
-const Type *type_nominal(Arena *a, TypeKind kind, struct Item *decl, Name name); // STRUCT, ENUM
+const Type *type_struct(Arena *a, struct Item *decl, Name name, int n, const GenericArg *args);
+const Type *type_nominal(Arena *a, TypeKind kind, struct Item *decl, Name name); // ENUM
 
 static inline Elem elem_of(Dtype t) {
     return (Elem){t, NULL};
