@@ -7,6 +7,8 @@
 static const Flag run_flags[] = {
     {"--tokens", FLAG_INT, "N", "at most so many (32)"},
     {"--temperature", FLAG_NUMBER, "X", "0 is greedy (the model's wish, else 0.7)"},
+    {"--top-k", FLAG_INT, "K", "draws among the K likeliest (the model's wish, else all)"},
+    {"--top-p", FLAG_NUMBER, "P", "draws among those of share P (the model's wish, else 0.9)"},
     {"--seed", FLAG_INT, "S", "of the draws (0)"},
     MODEL_FLAGS,
     {"--threads", FLAG_INT, "N", "0: one for each processor (0)"},
@@ -57,31 +59,40 @@ static bool stream_answer(Model *m, const RtTokenizer *t, Sequence *s, int threa
     return good && !a.failed;
 }
 
-static double temperature_of(const Model *m, const Args *args, const char **from) {
-    double wish;
-    *from = "default";
-    if (args_has(args, "--temperature")) {
-        *from = "--temperature";
-        return args_number(args, "--temperature", 0);
-    }
-    if (m->checkpoint && checkpoint_wish(m->checkpoint, "temperature", &wish)) {
-        *from = "generation_config.json";
-        return wish;
-    }
-    return 0.7;
+// A setting of the draw: the flag, else the model's wish, else what is usual.
+static double setting(const Model *m, const Args *args, const char *flag, const char *wish,
+                      double usual, const char **from) {
+    double value;
+    *from = flag;
+    if (args_has(args, flag))
+        return args_number(args, flag, usual);
+    *from = "generation_config.json";
+    if (m->checkpoint && checkpoint_wish(m->checkpoint, wish, &value))
+        return value;
+    *from = "usual";
+    return usual;
+}
+
+static void set_draw(const Model *m, const Args *args, Sequence *s) {
+    const char *t, *k, *p;
+    s->temperature = (float)setting(m, args, "--temperature", "temperature", 0.7, &t);
+    s->top_k = (int32_t)setting(m, args, "--top-k", "top_k", 0, &k);
+    s->top_p = (float)setting(m, args, "--top-p", "top_p", 0.9, &p);
+    fprintf(stderr, "serin run: %s, prompt of %lld tokens, ", m->path, (long long)s->prompt);
+    if (s->temperature == 0)
+        fprintf(stderr, "greedy\n");
+    else
+        fprintf(stderr, "temperature %g (%s), top_k %d (%s), top_p %g (%s)\n",
+                (double)s->temperature, t, s->top_k, k, (double)s->top_p, p);
 }
 
 static int answer(Model *m, const Args *args, const RtTokenizer *t, const int32_t *ids,
                   int64_t count) {
-    const char *from;
     int64_t tokens = args_int(args, "--tokens", 32);
-    double temperature = temperature_of(m, args, &from);
     if (!args_has(args, "--tokens") && m->context >= 0 && count + tokens > m->context)
         tokens = m->context > count ? m->context - count : tokens;
-    Sequence s = sequence_new(m->a, ids, count, tokens, (uint64_t)args_int(args, "--seed", 0),
-                              (float)temperature);
-    fprintf(stderr, "serin run: %s, prompt of %lld tokens, temperature %g (%s)\n", m->path,
-            (long long)count, temperature, from);
+    Sequence s = sequence_new(m->a, ids, count, tokens, (uint64_t)args_int(args, "--seed", 0), 0);
+    set_draw(m, args, &s);
     bool good = stream_answer(m, t, &s, (int)args_int(args, "--threads", 0));
     return good ? EXIT_FINE : EXIT_WRONG;
 }
@@ -127,8 +138,9 @@ static int run_text(Model *m, const Args *args, const char *text) {
 static int run(Arena *a, const Args *args) {
     if (args->paths.len != 2)
         return usage_error("run takes a SOURCE and a text in quotes");
-    if (args_int(args, "--tokens", 32) > 1 << 24 || args_int(args, "--threads", 0) > 256)
-        return usage_error("--tokens is at most 16777216, --threads at most 256");
+    if (args_int(args, "--tokens", 32) > 1 << 24 || args_int(args, "--threads", 0) > 256 ||
+        args_int(args, "--top-k", 0) > INT32_MAX || args_number(args, "--top-p", 1) > 1)
+        return usage_error("--tokens is at most 16777216, --threads 256, --top-p 1");
     Model m;
     int code = model_open(a, args->paths.data[0], args, &m);
     if (code == EXIT_FINE)

@@ -1,14 +1,19 @@
 // The serving loop over the derived step; see engine.h.
 #include "cli/engine.h"
 #include "cli/cli.h"
+#include "runtime/filter.h"
 #include "runtime/sampler.h"
 #include <stdlib.h>
 #include <string.h>
 
-int32_t pick_token(const float *logits, int64_t vocab, float temperature, RtKey key, int64_t step) {
-    if (temperature == 0)
+int32_t pick_token(const Sequence *s, float *logits, int64_t vocab, int32_t *order) {
+    if (s->temperature == 0)
         return rt_argmax(logits, vocab);
-    int32_t id = rt_sample(logits, vocab, temperature, rt_child(key, (uint32_t)step));
+    if (s->top_k > 0 || (s->top_p > 0 && s->top_p < 1))
+        rt_filter(logits, (int32_t)vocab, s->temperature, s->top_k, s->top_p > 0 ? s->top_p : 1,
+                  order);
+    int64_t step = s->length - s->prompt + 1;
+    int32_t id = rt_sample(logits, vocab, s->temperature, rt_child(s->key, (uint32_t)step));
     return id < vocab ? id : (int32_t)vocab - 1;
 }
 
@@ -48,6 +53,7 @@ static bool allocate(Engine *e) {
     e->pos = NEW_N(e->m->a, int32_t, e->rows);
     e->count = NEW_N(e->m->a, int32_t, e->rows);
     e->logits = NEW_N(e->m->a, float, e->m->vocab);
+    e->order = NEW_N(e->m->a, int32_t, e->m->vocab);
     for (int i = 0; i < n; i++) {
         if (!allocate_state(e, i)) {
             report(e->m->s, (Span){0}, E7004,
@@ -146,8 +152,8 @@ bool engine_step(Engine *e, Sequence *s) {
         if (s[b].fed < s[b].length)
             continue;
         rt_format_row(format, logits.data, (uint64_t)(b * vocab), (uint64_t)vocab, e->logits);
-        int64_t step = s[b].length - s[b].prompt + 1;
-        s[b].tokens[s[b].length++] = pick_token(e->logits, vocab, s[b].temperature, s[b].key, step);
+        int32_t id = pick_token(&s[b], e->logits, vocab, e->order);
+        s[b].tokens[s[b].length++] = id;
         s[b].done = s[b].length == s[b].most;
     }
     return true;

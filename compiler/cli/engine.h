@@ -6,14 +6,16 @@
 // One sequence: a prompt and what is generated after it. Set tokens, prompt, length, most, key and
 // temperature; the others begin as 0.
 typedef struct {
-    int32_t *tokens; // prompt, then generated; room for `most`
-    int64_t prompt;  // how many of them are the prompt
-    int64_t length;  // how many there are
-    int64_t most;    // prompt + tokens asked for
-    int64_t fed;     // how many the model has seen: the row's position
-    RtKey key;       // of the seed; token i draws with rt_child(key, i)
-    float temperature;
-    bool done; // nothing more is wanted
+    int32_t *tokens;   // prompt, then generated; room for `most`
+    int64_t prompt;    // how many of them are the prompt
+    int64_t length;    // how many there are
+    int64_t most;      // prompt + tokens asked for
+    int64_t fed;       // how many the model has seen: the row's position
+    RtKey key;         // of the seed; token i draws with rt_child(key, i)
+    float temperature; // 0: the likeliest
+    int32_t top_k;     // 0: no such filter
+    float top_p;       // 0 or 1: no such filter
+    bool done;         // nothing more is wanted
 } Sequence;
 
 typedef struct {
@@ -40,5 +42,6 @@ bool engine_start(Engine *e, Model *m, int64_t rows, int64_t capacity, int64_t c
 bool engine_step(Engine *e, Sequence *sequences);
 void engine_end(Engine *e);
 
-// The token that logits[vocab] give: the likeliest, or draw number `step` (from 1) of the key.
-int32_t pick_token(const float *logits, int64_t vocab, float temperature, RtKey key, int64_t step);
+// The next token of a sequence by logits[vocab], which the filters change: the likeliest, or the
+// draw that its key and the token's number give. order[vocab] is scratch.
+int32_t pick_token(const Sequence *s, float *logits, int64_t vocab, int32_t *order);

@@ -71,7 +71,8 @@ typedef struct {
     RtPool *pool;
     Interp *it;
     InterpBlock *self;
-    float *logits; // [vocab], for entries that return logits
+    float *logits;  // [vocab], for entries that return logits
+    int32_t *order; // [vocab], scratch
 } Whole;
 
 static bool whole_start(Whole *w, Model *m, int threads) {
@@ -79,6 +80,7 @@ static bool whole_start(Whole *w, Model *m, int threads) {
     *w = (Whole){.m = m, .pool = rt_pool_new(threads)};
     w->it = interp_new(m->core, w->pool);
     w->logits = NEW_N(m->a, float, m->vocab);
+    w->order = NEW_N(m->a, int32_t, m->vocab);
     w->self = interp_block(w->it, m->entry->self, model_weight, m, error, sizeof error);
     if (!w->self)
         report(m->s, (Span){0}, E7004, "%s", error);
@@ -86,7 +88,7 @@ static bool whole_start(Whole *w, Model *m, int threads) {
 }
 
 // The token of an entry's result: itself, or by the logits of the last position.
-static int32_t result_token(Whole *w, const Tensor *t, const Sequence *s, int64_t step) {
+static int32_t result_token(Whole *w, const Tensor *t, const Sequence *s) {
     if (t->dtype == DT_I32)
         return ((const int32_t *)t->data)[0];
     uint64_t vocab = (uint64_t)w->m->vocab, n = 1;
@@ -94,7 +96,7 @@ static int32_t result_token(Whole *w, const Tensor *t, const Sequence *s, int64_
         n *= (uint64_t)t->dims[i];
     RtFormat format = t->dtype == DT_BF16 ? RT_BF16 : t->dtype == DT_F16 ? RT_F16 : RT_F32;
     rt_format_row(format, t->data, n - vocab, vocab, w->logits);
-    return pick_token(w->logits, w->m->vocab, s->temperature, s->key, step);
+    return pick_token(s, w->logits, w->m->vocab, w->order);
 }
 
 static bool whole_next(Whole *w, Sequence *s) {
@@ -120,7 +122,7 @@ static bool whole_next(Whole *w, Sequence *s) {
         report(m->s, (Span){0}, E7004, "%s", error);
         return false;
     }
-    s->tokens[s->length] = result_token(w, &result, s, step);
+    s->tokens[s->length] = result_token(w, &result, s);
     s->done = ++s->length == s->most;
     return true;
 }
@@ -180,11 +182,19 @@ static bool generate_steps(Model *m, Sequence *rows, int64_t count, const Genera
 
 bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o, OnToken *on_token,
               void *ctx) {
+    bool step = m->step && !o->whole;
     for (int64_t b = 0; b < count; b++) {
         if (!check_prompt(m, &rows[b]))
             return false;
+        bool filters = rows[b].top_k > 0 || (rows[b].top_p > 0 && rows[b].top_p < 1);
+        if (filters && !step && m->serve.ids) {
+            report(m->s, (Span){0}, E7004,
+                   "top_k and top_p need the logits, and `%s` draws its tokens itself",
+                   m->serve.entry->name);
+            return false;
+        }
     }
-    if (m->step && !o->whole)
+    if (step)
         return generate_steps(m, rows, count, o, on_token, ctx);
     return generate_whole(m, rows, count, o, on_token, ctx);
 }
