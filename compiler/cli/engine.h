@@ -30,7 +30,8 @@ typedef struct {
     Tensor *states;   // one for each kept value; the memory is the engine's
     int32_t *batch;   // [rows, chunk]
     int32_t *pos, *count;
-    float *logits; // [vocab], a row widened
+    float *logits;  // [vocab], a row widened
+    int32_t *order; // [vocab], scratch of the filters
 } Engine;
 
 // Prepares `rows` rows of `capacity` positions; m->step is there. False after a diagnostic.
