@@ -122,7 +122,6 @@ static void check_cast(Checker *c, Expr *e) {
     if (!e->bound[0].bound)
         return;
     if (contextual(x->type) && !elem_is(to, DT_BOOL)) {
-        e->dim = x->dim;
         default_literal(c, x);
         if (!is_error(x))
             e->type = type_scalar(c->a, to);

@@ -105,6 +105,26 @@ static const Expr *setting_value(Program *p, Item *item) {
     return NULL;
 }
 
+// Takes the value of a constant's right side. False if it is none.
+static bool constant_value(Item *item, const Expr *value) {
+    if (value->ref == REF_CONST && !value->dim && !value->has_real) { // another, typed constant
+        const Item *other = value->item;
+        item->dim = other->dim;
+        item->has_real = other->has_real;
+        item->real = other->real;
+        item->variant_or_bool = other->variant_or_bool;
+        return true;
+    }
+    item->dim = value->dim;
+    item->has_real = value->has_real;
+    item->real = value->real;
+    if (value->kind == EXPR_BOOL)
+        item->variant_or_bool = (int)value->int_value;
+    else if (value->ref == REF_VARIANT)
+        item->variant_or_bool = value->field;
+    return value->dim || value->has_real || value->kind == EXPR_BOOL || value->ref == REF_VARIANT;
+}
+
 // Evaluates a constant when it is first used.
 void check_const(Program *p, Item *item, Span use) {
     if (item->signature == CHECK_DONE)
@@ -128,16 +148,10 @@ void check_const(Program *p, Item *item, Span use) {
     if (want && !is_error(value))
         expect_type(&c, value, want, value->span, "the constant");
     item->type = want && want->kind != TYPE_ERROR ? want : value->type;
-    item->dim = value->dim;
-    item->has_real = value->has_real;
-    item->real = value->real;
-    item->variant_or_bool = value->kind == EXPR_BOOL    ? (int)value->int_value
-                            : value->ref == REF_VARIANT ? value->field
-                                                        : 0;
-    bool constant = value->dim || value->has_real || value->kind == EXPR_BOOL ||
-                    value->ref == REF_VARIANT || value->ref == REF_CONST;
-    if (!constant && !is_error(value))
+    if (!constant_value(item, value) && !is_error(value)) {
         report(c.s, value->span, E2123, "`%s` must be a constant", item->name);
+        item->type = type_error();
+    }
     item->signature = CHECK_DONE;
 }
 
@@ -243,6 +257,8 @@ static void check_fields(Checker *c, Item *item) {
                 report(c->s, f->span, E1205, "the field `%s` is declared twice", f->name);
         }
         f->type = resolve_type(c, f->type_ast);
+        if (too_large(c, f->type, f->span))
+            f->type = type_error();
     }
     for (int i = 0; i < item->variants.len; i++) {
         for (int k = 0; k < i; k++) {

@@ -404,30 +404,49 @@ static const Type *join(Checker *c, Expr *a, Expr *b, const Type *want, Span spa
     return type_error();
 }
 
+// The type that a branch gives to the literals of the next one, or NULL.
+static const Type *branch_context(const Expr *first) {
+    const Type *t = first->type;
+    return contextual(t) || t->kind == TYPE_ERROR || t->kind == TYPE_NONE ? NULL : t;
+}
+
 static void check_if(Checker *c, Expr *e, const Type *want) {
     check_expr(c, e->c, NULL);
     check_expr(c, e->a, want);
-    check_expr(c, e->b, want);
+    check_expr(c, e->b, want ? want : branch_context(e->a));
     if (!is_error(e->c) && !(type_is_scalar(e->c->type) && elem_is(e->c->type->elem, DT_BOOL)))
         report(c->s, e->c->span, E2114, "the condition must be a scalar bool, not %s",
                type_text(c->a, e->c->type));
     e->type = join(c, e->a, e->b, want, e->span);
 }
 
+static void missing_case(Checker *c, Expr *e, int which) {
+    const Type *t = e->a->type;
+    const char *name = t->kind == TYPE_ENUM ? t->decl->variants.data[which].name
+                       : which              ? "none"
+                                            : "some(v)";
+    Diag *d = report(c->s, e->span, E2118, "the match does not cover every case of %s",
+                     type_text(c->a, t));
+    diag_help(c->s, d, "add an arm: %s => ...", name);
+}
+
 void check_match(Checker *c, Expr *e, const Type *want) {
     check_expr(c, e->a, NULL);
     default_literal(c, e->a);
-    uint64_t seen = 0;
+    int cases = e->a->type->kind == TYPE_ENUM ? e->a->type->decl->variants.len : 2;
+    bool *seen = NEW_N(c->a, bool, cases + 1);
+    bool all = false;
     for (int i = 0; i < e->arms.len; i++) {
         Arm *arm = &e->arms.data[i];
         Scope scope;
         scope_push(c, &scope);
         int which = check_arm_pattern(c, arm->pattern, e->a->type);
-        if (which >= 0 && which < 64)
-            seen |= (uint64_t)1 << which;
-        else if (which == 64)
-            seen = UINT64_MAX;
-        check_expr(c, arm->value, want);
+        if (which == ARM_ALL)
+            all = true;
+        else if (which >= 0)
+            seen[which] = true;
+        Expr *first = i ? e->arms.data[0].value : NULL;
+        check_expr(c, arm->value, want || !first ? want : branch_context(first));
         scope_pop(c);
         if (i == 0)
             e->type = arm->value->type;
@@ -438,11 +457,11 @@ void check_match(Checker *c, Expr *e, const Type *want) {
         make_error(e);
         return;
     }
-    int cases = e->a->type->kind == TYPE_ENUM ? e->a->type->decl->variants.len : 2;
-    uint64_t all = cases >= 64 ? UINT64_MAX : ((uint64_t)1 << cases) - 1;
-    if ((seen & all) != all)
-        report(c->s, e->span, E2118, "the match does not cover every case of %s",
-               type_text(c->a, e->a->type));
+    int missing = 0;
+    while (missing < cases && seen[missing])
+        missing++;
+    if (!all && missing < cases)
+        missing_case(c, e, missing);
     if (!e->type)
         make_error(e);
 }
@@ -461,6 +480,8 @@ static void check_tuple(Checker *c, Expr *e, const Type *want) {
         good &= !is_error(item);
     }
     e->type = good ? type_tuple(c->a, n, types) : type_error();
+    if (too_large(c, e->type, e->span))
+        make_error(e);
 }
 
 static void check_some(Checker *c, Expr *e, const Type *want) {

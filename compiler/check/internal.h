@@ -75,6 +75,8 @@ const Type *resolve_type(Checker *c, AstType *t);
 Elem resolve_elem(Checker *c, AstType *t);
 const Axis *resolve_shape(Checker *c, const ShapeVec *shape, int *count);
 const Dim *resolve_dim(Checker *c, Expr *e); // a compile-time integer, else E2123 and NULL
+enum { MOST_PARTS = 1024 };
+bool too_large(Checker *c, const Type *t, Span span); // a value of too many parts: E2190
 bool is_negative(Checker *c, const Dim *d);  // provably
 bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span span,
                           GenericArg *out);
@@ -108,5 +110,6 @@ void check_match(Checker *c, Expr *e, const Type *want);
 void check_stmts(Checker *c, StmtVec *body, bool is_fn_body);
 void check_scan(Checker *c, Expr *e, const Type *want);
 void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim);
+enum { ARM_ALL = -2 }; // the pattern of an arm matches everything
 int check_arm_pattern(Checker *c, Pattern *p, const Type *type);
 void use_import(Checker *c, Import *i);

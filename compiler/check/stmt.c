@@ -30,8 +30,8 @@ void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim) {
     }
 }
 
-// Binds an arm's pattern; the number of the case it covers (some 0, none 1, variants), 64 for all,
-// -1.
+// Binds an arm's pattern. The number of the case it covers (some 0, none 1, variants), ARM_ALL, or
+// -1 after a report.
 int check_arm_pattern(Checker *c, Pattern *p, const Type *type) {
     p->type = type;
     p->variant = -1;
@@ -46,7 +46,7 @@ int check_arm_pattern(Checker *c, Pattern *p, const Type *type) {
     }
     if (p->kind == PATTERN_NAME || p->kind == PATTERN_WILD) {
         bind_pattern(c, p, type, NULL);
-        return 64;
+        return ARM_ALL;
     }
     if (optional && (p->kind == PATTERN_SOME || p->kind == PATTERN_NONE))
         return p->kind == PATTERN_NONE;
@@ -95,7 +95,9 @@ static void check_let(Checker *c, Stmt *st) {
         type = local_type(c, st->value);
     else if (!want)
         type = type_error();
-    bind_pattern(c, st->pattern, type, st->value->dim);
+    // In a narrower dtype the number may have another value than the dimension.
+    bool narrow = want && !(type_is_scalar(want) && elem_is(want->elem, DT_I64));
+    bind_pattern(c, st->pattern, type, narrow ? NULL : st->value->dim);
 }
 
 static void check_var(Checker *c, Stmt *st) {

@@ -167,6 +167,23 @@ static const Type *tensor_type(Checker *c, AstType *t) {
     return type_tensor(c->a, elem, rank, axes);
 }
 
+// How many tensors a value has, counted as far as MOST_PARTS: a short program can name 2^40.
+static int type_parts(const Type *t) {
+    int n = t->kind != TYPE_TUPLE && t->kind != TYPE_STRUCT;
+    for (int i = 0; i < t->item_count && n <= MOST_PARTS; i++)
+        n += type_parts(t->items[i]);
+    for (int i = 0; t->kind == TYPE_STRUCT && i < t->decl->fields.len && n <= MOST_PARTS; i++)
+        n += t->decl->fields.data[i].type ? type_parts(t->decl->fields.data[i].type) : 1;
+    return n;
+}
+
+bool too_large(Checker *c, const Type *t, Span span) {
+    if (type_parts(t) <= MOST_PARTS)
+        return false;
+    report(c->s, span, E2190, "a type of more than %d parts", MOST_PARTS);
+    return true;
+}
+
 static const Type *tuple_type(Checker *c, AstType *t) {
     const Type **items = NEW_N(c->a, const Type *, t->items.len);
     for (int i = 0; i < t->items.len; i++) {
@@ -174,7 +191,8 @@ static const Type *tuple_type(Checker *c, AstType *t) {
         if (items[i]->kind == TYPE_ERROR)
             return type_error();
     }
-    return type_tuple(c->a, t->items.len, items);
+    const Type *type = type_tuple(c->a, t->items.len, items);
+    return too_large(c, type, t->span) ? type_error() : type;
 }
 
 static const Type *array_type(Checker *c, AstType *t) {

@@ -63,7 +63,11 @@ static const int *operand_pos(Fx *x, Body *b, const CoreType *whole, const CoreT
 }
 
 static bool is_plain(const Expr *e) {
-    return e->kind == EXPR_NAME || ((e->dim || e->has_real) && type_is_scalar(e->type));
+    if (e->kind == EXPR_CALL && !e->item && e->builtin == BI_CAST)
+        e = e->args.data[0].value; // of a constant
+    else if (e->kind == EXPR_NAME)
+        return true;
+    return (e->dim || e->has_real) && type_is_scalar(e->type);
 }
 
 // A node for an operand of `whole`. One that is computed and smaller than the whole is computed
@@ -147,12 +151,14 @@ static int named_constant(Fx *x, Body *b, const Expr *e) {
 
 static int body_leaf(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
     Low low = lower_value(x, e);
-    if (low.kind == LOW_NODE)
+    if (low.kind == LOW_NODE && low.body == b)
         return low.node;
     if (low.kind == LOW_TENSOR)
         return body_read(x, b, low.val, pos, n);
     if (low.kind != LOW_ERROR)
-        refuse(x, e->span, "this value in a tensor expression");
+        refuse(x, e->span,
+               low.kind == LOW_NODE ? "an element inside of a value of its own"
+                                    : "this value in a tensor expression");
     return zero(x, b);
 }
 

@@ -59,42 +59,57 @@ Low lower_call(Fx *x, const Expr *e) {
 
 // ---- Functions of elements ---------------------------------------------------------------------
 
+// A scalar as a node of this body; what is known when lowering (enums, what is absent) as it is.
+static Low element_value(Fx *x, Body *b, const Expr *e) {
+    if (!type_is_scalar(e->type))
+        return lower_value(x, e);
+    return (Low){.kind = LOW_NODE, .node = body_node(x, b, e, NULL, 0), .body = b};
+}
+
+// The node of the result, or `fail`.
+static int inline_body(Fx *x, Body *b, int fail) {
+    const StmtVec *body = &x->item->body;
+    for (int i = 0; i < body->len && !x->l->failed; i++) {
+        const Stmt *st = body->data[i];
+        if (st->kind == STMT_RETURN && st->value)
+            return body_node(x, b, st->value, NULL, 0);
+        bool named = st->kind == STMT_LET && st->pattern->kind == PATTERN_NAME;
+        bool variable = (st->kind == STMT_VAR || st->kind == STMT_ASSIGN) && st->local;
+        if (!named && !variable)
+            break;
+        const Local *local = named ? st->pattern->local : st->local;
+        x->locals[local->number] = element_value(x, b, st->value);
+    }
+    return fail;
+}
+
 // A function of scalars called on elements: its lets and its result become nodes of this body.
 static int inline_call(Fx *x, Body *b, const Expr *e) {
     Lower *l = x->l;
     int fail = comp_const_int(l->core, b->comp, DT_F32, 0);
-    const Item *item = e->item;
+    Item *item = e->item;
+    enum { MOST_INLINED = 16384 };
+    if (!within(l, ++l->inlined, MOST_INLINED, e->span, "calls of functions of elements") ||
+        !deeper(l, item))
+        return fail;
     const GenericArg *bound = subst_args(l, e->bound, e->bound_count, x->subst);
-    Fx in = {.l = l, .item = e->item, .fn = x->fn, .region = x->region};
-    in.subst = instance_subst(l, e->item, bound, NULL);
+    Fx in = {.l = l, .item = item, .fn = x->fn, .region = x->region, .inlined = true};
+    if (item->block) {
+        in.self = x->self;
+        in.self_val = x->self_val;
+    }
+    in.subst = instance_subst(l, e->item, bound, in.self);
     in.locals = NEW_N(l->a, Low, item->local_count + 1);
     in.params = NEW_N(l->a, Low, item->params.len + 1);
     for (int i = 0; i < e->value_count; i++) {
         const Expr *v = e->values[i] ? e->values[i] : item->params.data[i]->fallback;
-        int node = body_node(e->values[i] ? x : &in, b, v, NULL, 0);
-        in.params[i] = (Low){.kind = LOW_NODE, .node = node};
+        in.params[i] = element_value(e->values[i] ? x : &in, b, v);
     }
-    for (int i = 0; i < item->body.len && !l->failed; i++) {
-        const Stmt *st = item->body.data[i];
-        if (st->kind == STMT_RETURN && st->value)
-            return body_node(&in, b, st->value, NULL, 0);
-        if (st->kind != STMT_LET || st->pattern->kind != PATTERN_NAME)
-            break;
-        int node = body_node(&in, b, st->value, NULL, 0);
-        in.locals[st->pattern->local->number] = (Low){.kind = LOW_NODE, .node = node};
-    }
-    refuse(x, e->span, "this function of elements");
-    return fail;
-}
-
-static bool scalar_fn(const Expr *e) {
-    if (e->item->block || !type_is_scalar(e->type))
-        return false;
-    for (int i = 0; i < e->value_count; i++) {
-        if (e->values[i] && !type_is_scalar(e->values[i]->type))
-            return false;
-    }
-    return true;
+    int node = inline_body(&in, b, fail);
+    l->depth--;
+    if (node == fail)
+        refuse(x, e->span, "a function of elements with such statements");
+    return node;
 }
 
 static bool reads_elements(const Expr *e) {
@@ -103,11 +118,14 @@ static bool reads_elements(const Expr *e) {
     bool reads = e->element || reads_elements(e->a) || reads_elements(e->b) || reads_elements(e->c);
     for (int i = 0; i < e->args.len; i++)
         reads |= reads_elements(e->args.data[i].value);
+    for (int i = 0; i < e->arms.len; i++)
+        reads |= reads_elements(e->arms.data[i].value);
     return reads;
 }
 
 int body_call(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
-    if (b->indices.len && scalar_fn(e) && reads_elements(e))
+    bool can_inline = !e->receiver && type_is_scalar(e->type);
+    if (can_inline && (x->inlined || (b->indices.len && reads_elements(e))))
         return inline_call(x, b, e);
     Low low = lower_call(x, e);
     if (low.kind == LOW_TENSOR)

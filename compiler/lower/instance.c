@@ -2,6 +2,19 @@
 #include "lower/internal.h"
 #include <string.h>
 
+bool within(Lower *l, int count, int most, Span span, const char *what) {
+    if (count > most && !l->failed)
+        report(l->s, span, E2190, "more than %d %s", most, what);
+    l->failed |= count > most;
+    return !l->failed;
+}
+
+bool deeper(Lower *l, const Item *item) {
+    enum { DEEPEST = 200 };
+    return within(l, ++l->depth, DEEPEST, item->name_span,
+                  "functions that call each other in a row");
+}
+
 const GenericArg *subst_args(Lower *l, const GenericArg *args, int n, const Subst *s) {
     GenericArg *out = NEW_N(l->a, GenericArg, n + 1);
     for (int i = 0; i < n; i++) {
@@ -109,6 +122,8 @@ static BlockInst *array_instance(Lower *l, const Type *t, const GenericArg *args
     for (int64_t i = 0; i < count || i == 0; i++) {
         const char *at = join_path(l, path, arena_printf(l->a, "%lld", (long long)i));
         BlockInst *b = block_instance(l, item->decl, args, at, span);
+        if (l->failed)
+            return b;
         if (first && b != first) {
             Diag *d = report(l->s, span, E2190, "the items of `%s` differ", path);
             diag_note(l->s, d, (Span){0},
@@ -144,12 +159,15 @@ static void add_member(Lower *l, BlockInst *b, int i, const Subst *s) {
 
 BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
                           Span span) {
+    enum { MOST_BLOCKS = 65536 };
     BlockInst *b = NEW(l->a, BlockInst);
     int n = decl->members.len;
     *b = (BlockInst){.decl = decl, .args = args};
     b->present = NEW_N(l->a, bool, n + 1);
     b->subs = NEW_N(l->a, BlockInst *, n + 1);
     const Subst *s = instance_subst(l, decl, args, NULL);
+    if (!within(l, ++l->block_count, MOST_BLOCKS, span, "sub-blocks"))
+        return b;
     for (int i = 0; i < n; i++) {
         const Member *m = decl->members.data[i];
         const char *at = join_path(l, path, m->name);
@@ -163,6 +181,8 @@ BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const ch
         else
             b->subs[i] = block_instance(l, sub->decl, sub_args, at, span);
     }
+    if (l->failed)
+        return b;
     for (int i = 0; i < l->blocks.len; i++) {
         if (same_block(l->blocks.data[i], b))
             return l->blocks.data[i];
@@ -234,6 +254,9 @@ FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericAr
         if (same_fn(l->fns.data[i], item, self, args, params))
             return l->fns.data[i];
     }
+    enum { MOST_FNS = 16384 };
+    within(l, l->fns.len, MOST_FNS, item->name_span, "functions with their generics bound");
+    deeper(l, item);
     FnInst *f = NEW(l->a, FnInst);
     *f = (FnInst){.item = item, .self = self, .args = args, .running = true};
     f->params = arena_copy(l->a, params, (size_t)item->params.len * sizeof *params);
@@ -244,7 +267,9 @@ FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericAr
     x.locals = NEW_N(l->a, Low, item->local_count + 1);
     x.params = NEW_N(l->a, Low, item->params.len + 1);
     add_params(&x, f);
-    lower_body(&x);
+    if (!l->failed)
+        lower_body(&x);
+    l->depth--;
     f->result = x.result.kind == LOW_ERROR ? (Low){.kind = LOW_TUPLE} : x.result;
     if (!l->failed)
         core_copy_states(l->core, f->core);

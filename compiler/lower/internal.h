@@ -18,6 +18,7 @@ typedef enum {
     LOW_NODE,   // a scalar of the body being built (a parameter of an inlined function)
 } LowKind;
 
+typedef struct Body Body;
 typedef struct Low Low;
 struct Low {
     LowKind kind;
@@ -27,6 +28,7 @@ struct Low {
     int count;
     int variant;
     int node;
+    const Body *body; // of node
 };
 
 // A block with its generics bound and its optional members decided.
@@ -58,6 +60,9 @@ typedef struct {
     DimTable *dims;
     VEC(BlockInst *) blocks;
     VEC(FnInst *) fns;
+    int block_count; // instances of blocks walked through, against programs that name 2^40
+    int inlined;     // calls of functions of elements, likewise
+    int depth;       // functions being lowered, one called by the other
     bool failed;
 } Lower;
 
@@ -69,7 +74,6 @@ typedef struct {
 } IndexNodes;
 
 // A comprehension being built.
-typedef struct Body Body;
 struct Body {
     Comp *comp;
     VEC(Val) args;
@@ -85,15 +89,19 @@ typedef struct {
     CoreFn *fn;
     Region *region;
     Val self_val;
-    Low *locals; // by Local.number
-    Low *params; // by position
-    Low result;  // of the function
-    Low yield;   // of the round of the innermost loop with a value
+    Low *locals;  // by Local.number
+    Low *params;  // by position
+    bool inlined; // a function of elements, whose parameters are nodes
+    Low result;   // of the function
+    Low yield;    // of the round of the innermost loop with a value
 } Fx;
 
 typedef VEC(Val) ValVec;
 
 // instance.c
+// False, after E2190, if `count` of something is beyond what any model needs.
+bool within(Lower *l, int count, int most, Span span, const char *what);
+bool deeper(Lower *l, const Item *item); // one more on the path of calls; the caller takes it back
 BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
                           Span span);
 FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericArg *args,

@@ -179,6 +179,13 @@ static const Case notation[] = {
      6,
      {2, 5, 10, 17, 26, 37}},
     {"m", "f32", "return sum[i, j] mixed(m[i, j], m[i, j] > 3.0)", 1, {1 + 2 + 3 - 4 - 5 - 6}},
+    {"m",
+     "Tensor[2, 3; f32]",
+     "let y[i, j] = fourth(m[i, j])\n return y",
+     6,
+     {1, 16, 81, 256, 625, 1296}},
+    {"m", "f32", "return sum[i, j] stepped(m[i, j])", 1, {2 * 21 - 6}},
+    {"vp", "Tensor[3; f32]", "let y[i] = taken(v, p[i])\n return y", 3, {3, 1, -2}},
     {"q", "f32", "let sum = sum[i] q[i, i]\n return sum", 1, {15}},
     {"q", "Tensor[3; f32]", "let q[q] = q[q, 0]\n return q", 3, {1, 4, 7}},
 };
@@ -225,6 +232,9 @@ static const Case loops[] = {
 
 static const char items[] =
     "fn square(x: f32) -> f32 { return x * x }\n"
+    "fn fourth(x: f32) -> f32 {\n    let y = square(x)\n    return square(x) * y\n}\n"
+    "fn stepped(x: f32) -> f32 {\n    var y = x\n    y = y + x\n    return y - 1.0\n}\n"
+    "fn taken<N: Dim>(t: Tensor[N; f32], at: i32) -> f32 { return t[at] }\n"
     "fn mixed(x: f32, flip: bool) -> f32 {\n let y = -x\n return if flip { y } else { x }\n}\n"
     "fn doubled<*S: Shape>(x: Tensor[*S; f32]) -> Tensor[*S; f32] {\n"
     "    let y[*s] = x[*s] + x[*s]\n    return y\n}\n"
