@@ -187,9 +187,9 @@ static Val chosen_from(Derive *d) {
 static bool good_logits(const Derive *d, Val v) {
     const CoreType *t = type_of(d, v);
     bool rows = t->kind == CORE_TENSOR && t->rank == 3 && t->dims[1] == d->S;
-    return t->kind == CORE_TENSOR && dtype_is_float(t->dtype) && (t->rank == 2 || rows) &&
-           t->dims[0] == d->B && !dim_mentions(t->dims[t->rank - 1], d->S) &&
-           !dim_mentions(t->dims[t->rank - 1], d->B);
+    return t->kind == CORE_TENSOR && dtype_is_float(t->dtype) && t->dtype != DT_F64 &&
+           (t->rank == 2 || rows) && t->dims[0] == d->B &&
+           !dim_mentions(t->dims[t->rank - 1], d->S) && !dim_mentions(t->dims[t->rank - 1], d->B);
 }
 
 static bool expose_logits(Derive *d) {
@@ -214,7 +214,7 @@ static bool expose_logits(Derive *d) {
     }
     f->region.yields.data[0] = v;
     if (!good_logits(d, v))
-        return refuse(d, "the logits are not [batch, vocabulary]");
+        return refuse(d, "the logits are not f32, bf16 or f16 [batch, vocabulary]");
     opt_dce(d->core, f);
     return true;
 }

@@ -1,6 +1,6 @@
 // The derived step: an entry over whole contexts as a function of one chunk and kept states.
 //
-//     step(self, tokens i32[B, C], pos i32[B], count i32[B], states..) -> logits [B, V]
+//     step(self, tokens i32[B, C], pos i32[B], count i32[B], states..) -> logits f32[B, V]
 //
 // Row b of the batch stands at position pos[b]: its chunk is tokens[b, 0 .. count[b]-1], at
 // positions pos[b] on, 1 <= count[b] <= C (what is beyond is computed and not looked at). The

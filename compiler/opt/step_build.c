@@ -283,19 +283,30 @@ static void build_params(StepBuild *b) {
     add_states(b);
 }
 
-// [B, 1, V] or [B, C, V] as [B, V].
+// [B, 1, V] or [B, C, V], perhaps of 16-bit floats, as f32 [B, V].
 static Val last_logits(StepBuild *b, Region *r, Val y) {
     const Role *o = role_of(b->roles, y);
     Val n = made_of(b, y)->here;
     if (o->mode == ROLE_ROWS)
         n = step_take_last(b, r, y);
     const CoreType *t = value_in(b, n)->type;
-    if (t->rank != 3)
+    const Dim *dims[] = {t->dims[0], t->dims[t->rank - 1]};
+    Name name = session_name(b->core->session, "logits");
+    Span span = core_value(b->from, y)->span;
+    if (t->rank == 3)
+        n = core_reshape(b->core, b->to, r, n, core_tensor(b->core, t->dtype, 2, dims), NULL, name,
+                         span);
+    if (t->dtype == DT_F32)
         return n;
-    const Dim *dims[] = {t->dims[0], t->dims[2]};
-    Val v = core_reshape(b->core, b->to, r, n, core_tensor(b->core, t->dtype, 2, dims), NULL,
-                         session_name(b->core->session, "logits"), core_value(b->from, y)->span);
-    return v;
+    Comp *k = NEW(b->core->session->arena, Comp);
+    int at[] = {comp_index(b->core, k, 0), comp_index(b->core, k, 1)};
+    k->out = 2;
+    k->root = comp_cast(b->core, k, DT_F32, comp_read(b->core, k, 0, t->dtype, 2, at));
+    Val wide = core_add(b->core, b->to, OP_COMP, core_tensor(b->core, DT_F32, 2, dims), name, span);
+    value_in(b, wide)->comp = k;
+    core_arg(b->core, b->to, wide, n);
+    core_emit(b->core, r, wide);
+    return wide;
 }
 
 bool step_build(StepBuild *b) {

@@ -2,7 +2,7 @@
 // [B, S], its weights at random, the entry over whole contexts, and its step over chunks.
 #pragma once
 #include "opt/incremental.h"
-#include "runtime/sampler.h"
+#include "runtime/numerics.h"
 #include "stdlib_help.h"
 
 enum { STEP_CAP = 64, STEP_ROWS = 4, STEP_MOST = 48 };
@@ -147,8 +147,8 @@ static inline void model_end(Model *m) {
     session_free(m->s);
 }
 
-// The entry, or another function over whole contexts, on one row of n tokens: f32 [n, V] or [V].
-static inline const float *model_whole(Model *m, const CoreFn *fn, const int32_t *tokens, int n) {
+// The entry, or another function over whole contexts, on one row of n tokens: [n, V] or [V].
+static inline const void *model_whole(Model *m, const CoreFn *fn, const int32_t *tokens, int n) {
     char error[256];
     Tensor arg = I32(tokens, 1, n), out;
     interp_bind(m->it, m->B, 1);
@@ -197,14 +197,17 @@ static inline int32_t *random_tokens(Test *t, int32_t *out, int n, uint32_t voca
 
 // Logits [n, V] of one row: all at once, or of every prefix if the entry gives its last position.
 static inline float *model_want(Model *m, const CoreFn *fn, const int32_t *tokens, int n) {
-    bool all = core_value(fn, fn->region.yields.data[0])->type->rank == 3;
+    const CoreType *type = core_value(fn, fn->region.yields.data[0])->type;
+    bool all = type->rank == 3, half = type->dtype == DT_BF16;
     float *want = NEW_N(m->s->arena, float, n * m->vocab);
     for (int i = all ? n : 1; i <= n; i++) {
-        const float *got = model_whole(m, fn, tokens, i);
+        const void *got = model_whole(m, fn, tokens, i);
         if (!got)
             return NULL;
-        size_t count = (size_t)(all ? i : 1) * (size_t)m->vocab;
-        memcpy(want + (all ? 0 : (i - 1) * m->vocab), got, sizeof(float) * count);
+        int64_t count = (all ? i : 1) * m->vocab, first = all ? 0 : (i - 1) * m->vocab;
+        for (int64_t k = 0; k < count; k++)
+            want[first + k] =
+                half ? rt_bf16_to_f32(((const uint16_t *)got)[k]) : ((const float *)got)[k];
     }
     return want;
 }
