@@ -225,7 +225,10 @@ static void quotient(Build *b, const Term *e, const Form *f, const Form *g, cons
         b->failed = true;
         return;
     }
-    r = form_var(affine_div_var(b->p, f, g->k));
+    const Var *v = affine_div_var(b->p, f, g->k);
+    if (affine_sup(b->p, &negative, cons_none(b->p)) <= 0)
+        ((Var *)v)->natural = true;
+    r = form_var(v);
     if ((e->op == N_MOD || e->op == N_FLOORMOD) && !form_add(&r, f, &r, -g->k))
         b->failed = true;
     else

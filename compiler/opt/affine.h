@@ -22,7 +22,7 @@ struct Var {
     const char *name; // in the source, for messages; or NULL
     const Dim *dim;   // VAR_INDEX: the extent; VAR_DIM: the dimension
     const Term *term; // VAR_TERM
-    bool natural;     // VAR_TERM: not negative
+    bool natural;     // VAR_TERM, VAR_DIV: not negative
     double most;      // the greatest absolute value
     bool length;      // its value depends on S (dimensions and what is computed from them)
     struct Form *of;  // VAR_DIV: the dividend

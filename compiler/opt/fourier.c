@@ -248,6 +248,8 @@ static void system_define(System *s, const Var *v) {
         Form most = form_const(v->by - 1);
         system_add(s, &rest);
         system_at_most(s, &rest, &most, 0);
+        if (v->natural)
+            system_add(s, &self);
         system_close(s, v->of);
     }
 }
