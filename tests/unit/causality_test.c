@@ -29,9 +29,18 @@ static bool random_weight(void *ctx, const char *path, const CoreType *type, Ten
             return false;
         n *= out->dims[i];
     }
+    bool half = type->dtype == DT_BF16; // the upper half of a float
     float *data = NEW_N(w->arena, float, n);
-    for (int64_t i = 0; i < n; i++)
-        data[i] = (float)((double)next(&w->state) / 2147483648.0 - 0.5) * 2;
+    uint16_t *halves = (uint16_t *)(void *)data;
+    for (int64_t i = 0; i < n; i++) {
+        float x = (float)((double)next(&w->state) / 2147483648.0 - 0.5) * 2;
+        uint32_t bits;
+        memcpy(&bits, &x, sizeof bits);
+        if (half)
+            halves[i] = (uint16_t)(bits >> 16);
+        else
+            data[i] = x;
+    }
     out->data = data;
     return true;
 }
