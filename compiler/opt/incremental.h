@@ -5,9 +5,9 @@
 // Row b of the batch stands at position pos[b]: its chunk is tokens[b, 0 .. count[b]-1], at
 // positions pos[b] on, 1 <= count[b] <= C (what is beyond is computed and not looked at). The
 // logits are those at its last token, of the bits of the entry over all its tokens. A run binds the
-// symbols B, C, Cap (positions that a state holds) and L (positions in use): pos[b] + C <= L <= Cap
-// for every b. States are zero at the start, finite later on, and zeroed again for a row that
-// starts anew.
+// symbols B, C, Cap (positions that a state holds) and L (positions in use): pos[b] + count[b] <= L
+// <= Cap for every b; the less L is, the less is computed. States are zero at the start, finite
+// later on, and zeroed again for a row that starts anew.
 #pragma once
 #include "opt/causality.h"
 
