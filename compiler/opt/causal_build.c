@@ -160,6 +160,39 @@ static bool make_draw(Frame *fr, Val at) {
     return v->raw != NULL;
 }
 
+// One item of a tensor along its first axis, by a scalar.
+static bool make_item(Frame *fr, Val at) {
+    Causal *k = fr->k;
+    const Value *from = core_value(fr->f, at);
+    CausalValue *x = fr->items[from->args.data[0] - 1].value;
+    CausalValue *index = fr->items[from->args.data[1] - 1].value;
+    if (!x || !index || x->rank < 1 || index->rank != 0)
+        return false;
+    CausalValue *v = new_value(fr, at, CAUSAL_COMP, from->type);
+    const Term *pos[CORE_MAX_RANK], **own = own_indices(k, v);
+    pos[0] = read_term(k, index, NULL);
+    for (int i = 1; i < x->rank; i++)
+        pos[i] = own[i - 1];
+    v->bounds = NEW(k->arena, CausalBound);
+    v->raw = v->body = read_term(k, x, pos);
+    return v->raw != NULL;
+}
+
+// A running sum along an axis that is neither positions nor the batch: row by row along those.
+static bool make_running_sum(Frame *fr, Val at) {
+    Causal *k = fr->k;
+    const Value *from = core_value(fr->f, at);
+    CausalValue *x = fr->items[from->args.data[0] - 1].value;
+    if (!x || from->index < 0 || from->index >= x->rank || x->batch == from->index ||
+        dim_mentions(x->dims[from->index], k->S))
+        return false;
+    CausalValue *v = new_value(fr, at, CAUSAL_OPAQUE, from->type);
+    v->wild = true;
+    v->bounds = NEW(k->arena, CausalBound);
+    v->raw = v->body = read_term(k, x, own_indices(k, v));
+    return v->raw != NULL;
+}
+
 // ---- Calls and loops ---------------------------------------------------------------------------
 
 static Item results_of(Frame *fr, const Frame *of, const Region *r) {
@@ -256,7 +289,9 @@ static bool walk_value(Frame *fr, Val at) {
             new_value(fr, at, CAUSAL_INPUT, v->type);
         return true;
     case OP_PICK:
-        return true;
+        return v->type->kind != CORE_TENSOR || make_item(fr, at);
+    case OP_CUMSUM:
+        return make_running_sum(fr, at);
     default:
         return false;
     }

@@ -220,7 +220,7 @@ static bool take(const CausalCause **into, const CausalCause *from) {
 static bool ordinary(Causal *k, CausalValue *v) {
     if (!dtype_is_float(v->dtype))
         return true;
-    if (v->kind != CAUSAL_COMP)
+    if (v->kind != CAUSAL_COMP || !v->body)
         return !v->wild;
     return values_ordinary(k->bases[0], values_of(k->bases[0], v->body, cons_none(k->affine)));
 }

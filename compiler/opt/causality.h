@@ -31,7 +31,7 @@ typedef enum {
     CAUSAL_INPUT,   // another parameter, or a weight
     CAUSAL_COMP,    // computed by a comprehension
     CAUSAL_CARRIED, // carried by a loop, or its result
-    CAUSAL_OPAQUE,  // the result of a draw: row by row along the batch
+    CAUSAL_OPAQUE,  // a draw, a running sum: row by row
 } CausalKind;
 
 typedef enum {
@@ -82,7 +82,7 @@ struct CausalValue {
     const CausalCause *lanes;   // the lane of an element depends on S
     const CausalCause *mix;     // reads another row of the batch
     const CausalCause *late;    // depends on a later position
-    bool wild;                  // carried: may be other than ordinary (mask constants, NaN)
+    bool wild;                  // carried, opaque: may be other than ordinary (mask constants, NaN)
     CausalMode mode;
     int row;                     // the row axis, or -1
     bool asked;                  // something that is computed reads it

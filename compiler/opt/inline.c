@@ -90,8 +90,12 @@ static bool value_row_wise(Rows *r, const CoreFn *f, const Value *v) {
     case OP_PARAM:
     case OP_RESULT:
     case OP_MEMBER:
-    case OP_PICK:
         return row_axis(v->type, r->S) != -2;
+    case OP_PICK: // of no position
+        return row_axis(v->type, r->S) != -2 &&
+               row_axis(core_value(f, v->args.data[0])->type, r->S) != 0;
+    case OP_CUMSUM: // along another axis
+        return row_axis(v->type, r->S) != -2 && v->index != row_axis(v->type, r->S);
     default: // a loop: rows would have to be told apart from what it carries
         return false;
     }
@@ -146,7 +150,7 @@ static bool plain(const CoreFn *f) {
     for (int i = 0; i < f->values.len; i++) {
         Op op = f->values.data[i].op;
         if (op != OP_PARAM && op != OP_COMP && op != OP_CALL && op != OP_RESULT && op != OP_LOOP &&
-            op != OP_MEMBER && op != OP_PICK)
+            op != OP_MEMBER && op != OP_PICK && op != OP_CUMSUM)
             return false;
     }
     return !f->effects;

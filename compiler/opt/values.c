@@ -251,7 +251,7 @@ static Interval reduced(Values *v, const CausalValue *u, const Term *const *at, 
 
 static Interval read_value(Values *v, const Term *e, const Cons *c) {
     const CausalValue *u = e->value;
-    if (u->kind == CAUSAL_CARRIED && u->wild)
+    if (u->wild)
         return ANY;
     if (u->kind != CAUSAL_COMP)
         return range(-v->limit, v->limit);
