@@ -4,7 +4,7 @@
 
 static const Command *const commands[] = {
     &command_check,  &command_serve,   &command_run,  &command_tokenize,
-    &command_export, &command_explain, &command_dump,
+    &command_export, &command_explain, &command_fmt,  &command_dump,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 

@@ -25,6 +25,7 @@ typedef struct {
     bool cut;       // the tokens end before the file
     bool lone;      // parsing one expression: nothing to recover to
     bool done;      // the end was accepted, or nothing more can be
+    TokenVec *fed;  // what was fed, as it was fed; or NULL
 } Driver;
 
 // The list that SYNC would unwind to.
@@ -48,6 +49,8 @@ void grammar_unwind(void *parser, Token at); // announces an error; the parser i
 
 // ---- parse.c ----
 void feed(Driver *d, int kind, Token t); // must be acceptable
+// parse_module, which also keeps the tokens with the kinds that the grammar saw, the end last.
+Module *parse_recorded(Session *s, int file, TokenVec *fed);
 
 // ---- recover.c ----
 // The token at d->at is not acceptable as `kind`: reports it, and mends or unwinds so that parsing

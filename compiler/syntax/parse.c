@@ -27,6 +27,8 @@ void feed(Driver *d, int kind, Token t) {
         d->open.len--;
     }
     t.kind = kind;
+    if (d->fed)
+        vec_push(d->p.s->arena, d->fed, t);
     Syntax(d->lemon, kind, t);
 }
 
@@ -184,12 +186,17 @@ static void sort_diags(Session *s, int from) {
     }
 }
 
-Module *parse_module(Session *s, int file) {
+Module *parse_recorded(Session *s, int file, TokenVec *fed) {
     int from = s->diags.len;
     Driver d = driver(s, file);
+    d.fed = fed;
     parse(&d);
     sort_diags(s, from);
     return d.p.module;
+}
+
+Module *parse_module(Session *s, int file) {
+    return parse_recorded(s, file, NULL);
 }
 
 Expr *parse_expr_text(Session *s, int file) {
