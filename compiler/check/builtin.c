@@ -368,6 +368,20 @@ static bool generic_arg(Checker *c, Expr *e) {
     return true;
 }
 
+// The number of the argument that is a shape, or -1.
+static int shape_place(int builtin) {
+    switch (builtin) {
+    case BI_RESHAPE:
+    case BI_BROADCAST_TO:
+    case BI_PERMUTE:
+        return 1;
+    case BI_FILL:
+        return 0;
+    default:
+        return -1;
+    }
+}
+
 static bool check_args(Checker *c, Expr *e) {
     bool good = true;
     int plain = 0;
@@ -381,7 +395,7 @@ static bool check_args(Checker *c, Expr *e) {
             good = false;
         }
         plain += !axis;
-        if (x->kind == EXPR_SHAPE)
+        if (x->kind == EXPR_SHAPE && i == shape_place(e->builtin))
             continue;
         check_expr(c, x, NULL);
         good &= !is_error(x);

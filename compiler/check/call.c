@@ -175,7 +175,6 @@ static bool match_values(Checker *c, Expr *e, Item *item, const Subst *s) {
 }
 
 static void check_fn_call(Checker *c, Expr *e, Item *item) {
-    check_signature(c->p, item);
     e->item = item;
     make_error(e);
     GenericArg *args = NEW_N(c->a, GenericArg, item->generics.len + 1);
@@ -259,7 +258,6 @@ static bool check_fields(Checker *c, Expr *e, Item *item, GenericArg *args) {
 }
 
 static void check_struct_call(Checker *c, Expr *e, Item *item) {
-    check_signature(c->p, item);
     e->item = item;
     make_error(e);
     GenericArg *args = NEW_N(c->a, GenericArg, item->generics.len + 1);
@@ -287,7 +285,23 @@ static void check_struct_call(Checker *c, Expr *e, Item *item) {
         e->type = type_struct(c->a, item, item->name, item->generics.len, args);
 }
 
+// False, after a report, while the signature itself is being resolved.
+static bool signature_known(Checker *c, Expr *e, Item *item) {
+    check_signature(c->p, item);
+    if (item->signature == CHECK_DONE)
+        return true;
+    report(c->s, e->a->span, E2119, "`%s` is called in its own declaration", item->name);
+    for (int i = 0; i < e->args.len; i++)
+        make_error(e->args.data[i].value);
+    make_error(e);
+    return false;
+}
+
 static void call_item(Checker *c, Expr *e, Item *item) {
+    bool callable = item->kind == ITEM_FN || item->kind == ITEM_OP || item->kind == ITEM_ENTRY ||
+                    item->kind == ITEM_STRUCT;
+    if (callable && !signature_known(c, e, item))
+        return;
     switch (item->kind) {
     case ITEM_FN:
     case ITEM_OP:

@@ -174,7 +174,18 @@ static void check_params(Checker *c, Item *item) {
     }
 }
 
+// What an item calls, for the recursion check.
+static ItemVec *callees_of(Checker *c, Item *item) {
+    ItemVec *callees = map_get(&c->p->calls, item);
+    if (!callees) {
+        callees = NEW(c->a, ItemVec);
+        map_put(c->a, &c->p->calls, item, callees);
+    }
+    return callees;
+}
+
 static void check_defaults(Checker *c, Item *item) {
+    c->callees = callees_of(c, item);
     for (int i = 0; i < item->params.len; i++) {
         Param *p = item->params.data[i];
         if (!p->fallback)
@@ -322,9 +333,7 @@ void check_body(Program *p, Item *item) {
     for (int i = 0; i < item->items.len; i++)
         check_body(p, item->items.data[i]);
     if (item->kind == ITEM_FN || item->kind == ITEM_OP || item->kind == ITEM_ENTRY) {
-        ItemVec *callees = NEW(c.a, ItemVec);
-        map_put(c.a, &p->calls, item, callees);
-        c.callees = callees;
+        c.callees = callees_of(&c, item);
         Scope scope;
         scope_push(&c, &scope);
         check_stmts(&c, &item->body, true);

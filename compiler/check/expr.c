@@ -254,6 +254,13 @@ static void no_such_value(Checker *c, Expr *e) {
     diag_help(c->s, d, "write iota(N)[%s], N being its extent", e->name);
 }
 
+// The type of a parameter or member; it has none yet in the declarations before its own.
+static void early_use(Checker *c, Expr *e, const Type *type) {
+    e->type = type ? type : type_error();
+    if (!type)
+        report(c->s, e->span, E2123, "`%s` is no compile-time integer", e->name);
+}
+
 static void check_name(Checker *c, Expr *e) {
     Ref ref = lookup(c, e->name);
     e->ref = ref.kind;
@@ -267,12 +274,12 @@ static void check_name(Checker *c, Expr *e) {
     case REF_PARAM:
         e->param = ref.param;
         ref.param->used = true;
-        e->type = ref.param->type ? ref.param->type : type_error();
+        early_use(c, e, ref.param->type);
         break;
     case REF_MEMBER:
         e->member = ref.member;
         ref.member->used = true;
-        e->type = ref.member->type ? ref.member->type : type_error();
+        early_use(c, e, ref.member->type);
         break;
     case REF_GENERIC:
         generic_value(c, e, ref.generic);
@@ -335,8 +342,8 @@ static void check_field(Checker *c, Expr *e) {
         if (decl->fields.data[i].name == e->name) {
             e->ref = REF_FIELD;
             e->field = i;
-            e->type = subst_type(c->a, c->dims, decl->fields.data[i].type,
-                                 subst_block(c, e->a->type));
+            e->type =
+                subst_type(c->a, c->dims, decl->fields.data[i].type, subst_block(c, e->a->type));
             return;
         }
     }

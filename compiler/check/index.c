@@ -7,25 +7,24 @@
 // ---- Index variables ---------------------------------------------------------------------------
 
 static bool one_axis_of(Checker *c, IndexVar *v, Axis axis, Span span) {
-    bool good = false;
+    v->used = true;
     if (axis.pack) {
         report(c->s, span, E3106, "the index `%s` stands on the pack `*%s`", v->name,
                axis.pack->name);
-    } else if (!v->used) {
-        v->extent = axis.dim;
-        good = true;
-    } else if (!axis_equal((Axis){v->extent, NULL}, axis, c->facts)) {
-        Diag *d = report(c->s, span, E2201, "the index `%s` runs over `%s` and over `%s`", v->name,
-                         dim_text(c->a, v->extent), dim_text(c->a, axis.dim));
-        diag_note(c->s, d, v->first, "it runs over `%s` here", dim_text(c->a, v->extent));
-        diag_help(c->s, d, "both extents must be provably equal: a `where` can say so");
-    } else {
-        good = true;
+        return false;
     }
-    if (!v->used)
+    if (!v->extent) {
+        v->extent = axis.dim;
         v->first = span;
-    v->used = true;
-    return good;
+        return true;
+    }
+    if (axis_equal((Axis){v->extent, NULL}, axis, c->facts))
+        return true;
+    Diag *d = report(c->s, span, E2201, "the index `%s` runs over `%s` and over `%s`", v->name,
+                     dim_text(c->a, v->extent), dim_text(c->a, axis.dim));
+    diag_note(c->s, d, v->first, "it runs over `%s` here", dim_text(c->a, v->extent));
+    diag_help(c->s, d, "both extents must be provably equal: a `where` can say so");
+    return false;
 }
 
 static bool pack_axes_of(Checker *c, IndexVar *v, const Axis *axes, int n, Span span) {
@@ -105,6 +104,18 @@ static bool check_position(Checker *c, IndexPart *part) {
     return false;
 }
 
+static bool bad_bound(Checker *c, Expr *e, const char *what) {
+    int64_t v;
+    bool constant = dim_is_const(e->dim, &v);
+    Diag *d = report(c->s, e->span, E2209, "`%s` is not %s%s", dim_text(c->a, e->dim),
+                     constant ? "" : "provably ", what);
+    if (constant && v < 0)
+        diag_help(c->s, d, "negative positions are not allowed: the last one is N - 1");
+    else
+        diag_help(c->s, d, "it must follow from the `where` clauses");
+    return false;
+}
+
 // ---- Elements ----------------------------------------------------------------------------------
 
 // How many axes each pack part covers: what the others leave.
@@ -142,6 +153,19 @@ static bool size_packs(Checker *c, Expr *e, int rank) {
     return fits;
 }
 
+// A position that is known must not be provably outside; that it is inside needs no proof.
+static bool outside(Checker *c, IndexPart *p, Axis axis) {
+    if (!p->at)
+        return false;
+    const Dim *zero = dim_const(c->dims, 0);
+    if (facts_prove(c->facts, p->at, REL_LT, zero))
+        return !bad_bound(c, p->expr, "at least 0");
+    if (!facts_prove(c->facts, p->at, REL_GE, axis.dim))
+        return false;
+    return !bad_bound(c, p->expr,
+                      arena_printf(c->a, "below the extent `%s`", dim_text(c->a, axis.dim)));
+}
+
 static bool element_part(Checker *c, IndexPart *p, const Type *t, int axis) {
     if (p->kind == INDEX_PACK) {
         return pack_axes_of(c, p->var, t->axes + axis, p->axis_count, p->span);
@@ -159,7 +183,7 @@ static bool element_part(Checker *c, IndexPart *p, const Type *t, int axis) {
                t->axes[axis].pack->name);
         return false;
     }
-    return check_position(c, p);
+    return check_position(c, p) && !outside(c, p, t->axes[axis]);
 }
 
 static void check_element(Checker *c, Expr *e) {
@@ -182,18 +206,6 @@ static void check_element(Checker *c, Expr *e) {
 
 static bool prove(Checker *c, const Dim *a, Relation rel, int64_t b) {
     return facts_prove(c->facts, a, rel, dim_const(c->dims, b));
-}
-
-static bool bad_bound(Checker *c, Expr *e, const char *what) {
-    int64_t v;
-    bool constant = dim_is_const(e->dim, &v);
-    Diag *d = report(c->s, e->span, E2209, "`%s` is not %s%s", dim_text(c->a, e->dim),
-                     constant ? "" : "provably ", what);
-    if (constant && v < 0)
-        diag_help(c->s, d, "negative positions are not allowed: the last one is N - 1");
-    else
-        diag_help(c->s, d, "it must follow from the `where` clauses");
-    return false;
 }
 
 static bool slice_bound(Checker *c, Expr *e, const Dim **out) {
@@ -401,6 +413,8 @@ void check_reduce(Checker *c, Expr *e, const Type *want) {
     Elem elem = e->a->type->elem;
     if (e->elem) {
         Elem wanted = resolve_elem(c, e->elem);
+        if (!wanted.generic && wanted.dtype == DT_COUNT)
+            return;
         if (!elem_equal(wanted, elem)) {
             Diag *d = report(c->s, e->a->span, E2103, "the body is %s, the accumulator %s",
                              elem_text(elem), elem_text(wanted));
