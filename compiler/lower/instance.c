@@ -304,14 +304,16 @@ static bool dtypes_bound(Lower *l, Item *item, const GenericArg *args) {
     return true;
 }
 
-static Low entry_param(Lower *l, const Param *p, bool serving) {
+static Low entry_param(Lower *l, const Param *p) {
+    bool serving = l->o->serving, given = l->o->given && l->o->given(l->o->ctx, p);
     bool optional = p->type->kind == TYPE_OPTIONAL;
     bool temperature = strcmp(p->name, "temperature") == 0;
-    if (optional || (serving && p->fallback && !temperature))
+    bool absent = l->o->given ? !given : optional || (serving && p->fallback && !temperature);
+    if (absent)
         return (Low){.kind = LOW_ABSENT};
     Fx x = {.l = l};
     bool fits = true;
-    Low low = entry_parts(&x, p->type, &fits);
+    Low low = entry_parts(&x, inner_type(p->type), &fits);
     if (!fits) {
         report(l->s, p->span, E2190, "entries take tensors, tuples and structs only, so far");
         l->failed = true;
@@ -325,7 +327,7 @@ static CoreFn *lower_one(Lower *l, const BlockInst *self, Item *entry, const Gen
     add_symbols(l, entry, args);
     Low *params = NEW_N(l->a, Low, entry->params.len + 1);
     for (int i = 0; i < entry->params.len; i++)
-        params[i] = entry_param(l, entry->params.data[i], l->o->serving);
+        params[i] = entry_param(l, entry->params.data[i]);
     if (l->failed)
         return NULL;
     FnInst *f = fn_instance(l, entry, self, args, params, NULL);

@@ -15,6 +15,9 @@ typedef struct {
     // absent.
     bool (*present)(void *ctx, const char *path);
     void *ctx;
+    // Is this parameter of an entry given? NULL: all but optional ones are. One that is not takes
+    // its default.
+    bool (*given)(void *ctx, const Param *p);
     bool serving; // defaulted parameters but `temperature` are replaced by their defaults
 } LowerOptions;
 
