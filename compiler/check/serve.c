@@ -222,6 +222,21 @@ static Item *find_model(Resolver *r) {
     return NULL;
 }
 
+// kv_cache(S) names the axis of positions of the entry's tokens. False after E2010.
+static bool check_cache(Resolver *r) {
+    const ServeField *field = find_field(r->out->block, "cache");
+    if (!field || !r->out->entry)
+        return true;
+    const Expr *axis = field->value->args.data[0].value;
+    if (axis->name == r->out->length->name)
+        return true;
+    Diag *d = report(r->c.s, axis->span, E2010, "`%s` is not the axis of positions of `%s`",
+                     axis->name, r->out->entry->name);
+    diag_note(r->c.s, d, r->out->length->span, "its tokens run over `%s`", r->out->length->name);
+    diag_help(r->c.s, d, "write kv_cache(%s)", r->out->length->name);
+    return false;
+}
+
 bool check_serve(Program *p, const char *entry, Serve *out) {
     *out = (Serve){.key = -1, .tokens = -1, .temperature = -1};
     for (int i = 0; i < p->root->items.len; i++) {
@@ -248,7 +263,7 @@ bool check_serve(Program *p, const char *entry, Serve *out) {
     ServeField *weights = find_field(out->block, "weights");
     if (weights)
         out->weights = arena_printf(r.c.a, "%.*s", STR_ARG(weights->value->text));
-    return find_entry(&r, entry);
+    return find_entry(&r, entry) && check_cache(&r);
 }
 
 // ---- Bounds ------------------------------------------------------------------------------------
