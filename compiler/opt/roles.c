@@ -187,7 +187,7 @@ static void settle(Demand *d, Val v) {
     if (o->need_back && !o->kept)
         o->mode = ROLE_ALL;
     else
-        o->mode = o->kept || o->need_rows ? ROLE_ROWS : ROLE_LAST;
+        o->mode = o->kept || o->need_rows || v == r->tokens ? ROLE_ROWS : ROLE_LAST;
     if (o->mode == ROLE_ALL && o->source && o->tokens)
         refuse(r, v, "is neither kept nor computed again");
     if ((o->mode == ROLE_ROWS || o->mode == ROLE_LAST) && o->batch < 0 &&
@@ -361,6 +361,50 @@ static void visit_region(Demand *d, const Region *g) {
         visit(d, g->body.data[i]);
 }
 
+// ---- What is not finite where nothing was written ----------------------------------------------
+
+// Does the read go to positions that may be beyond those in use, or to what is wild?
+static bool far_read(Roles *r, Val v, int node, bool *wild) {
+    const Value *value = core_value(r->fn, v);
+    const Node *n = &value->comp->nodes.data[node];
+    Val u = value->args.data[n->index];
+    bool same[CORE_MAX_RANK], far = false;
+    if (!role_of(r, u)->tokens || !roles_read(r, v, node, same))
+        return false;
+    for (int i = 0; i < n->read_count; i++)
+        far = far || (is_position(r, u, i) && (!same[i] || role_of(r, v)->mode == ROLE_ALL));
+    bool beyond = role_of(r, u)->mode == ROLE_ALL || positions_of(r, u) > 1; // not rows alone
+    *wild = *wild || (far && beyond && role_of(r, u)->wild);
+    return far;
+}
+
+// Nodes that depend on such reads; *wild: one of them divides, or takes a root or logarithm.
+static void find_wild(Roles *r, Arena *a, Val v, bool *wild) {
+    const Comp *k = core_value(r->fn, v)->comp;
+    bool *far = NEW_N(a, bool, k->nodes.len);
+    for (int i = 0; i < k->nodes.len; i++) {
+        const Node *n = &k->nodes.data[i];
+        far[i] = n->op == N_READ && far_read(r, v, i, wild);
+        for (int j = 0; j < (n->op == N_READ ? 0 : node_args(n->op)); j++)
+            far[i] = far[i] || far[n->args[j]];
+        bool root = n->op == N_LOG || n->op == N_SQRT || n->op == N_RSQRT;
+        bool by = n->op == N_DIV && dtype_is_float(n->dtype) && far[n->args[1]];
+        *wild = *wild || by || (root && far[n->args[0]]);
+    }
+}
+
+static void mark_wild(Roles *r, Arena *a, const Region *g) {
+    for (int i = 0; i < g->body.len; i++) {
+        Val v = g->body.data[i];
+        const Value *value = core_value(r->fn, v);
+        Role *o = role_of(r, v);
+        if (o->live && o->tokens && value->op == OP_COMP)
+            find_wild(r, a, v, &o->wild);
+        if (value->op == OP_LOOP)
+            mark_wild(r, a, &value->loop->region);
+    }
+}
+
 // ---- The whole ---------------------------------------------------------------------------------
 
 // Results have the mode of what they are of.
@@ -461,6 +505,8 @@ bool roles_find(Roles *r, Core *c, const CoreFn *f, const Dim *B, const Dim *S, 
     d.cut = r->why ? NULL : find_cut(r, &d);
     if (!r->why)
         ask(r, &d);
+    if (!r->why)
+        mark_wild(r, d.arena, &f->region);
     arena_free(d.arena);
     return !r->why;
 }

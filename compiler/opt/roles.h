@@ -26,6 +26,7 @@ typedef struct {
     bool want_rows;           // by a call or a loop that takes it as rows
     bool want_last;           // by one that takes its last row
     bool kept;                // has a state
+    bool wild;                // where nothing was written yet it may be infinite, or a NaN
     RoleMode mode;
     int batch; // its axis of the batch, or -1
     int row;   // its row axis, or -1

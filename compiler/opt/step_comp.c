@@ -308,28 +308,36 @@ static int neutral(CompBuild *m, Dtype t) {
     return comp_const_int(c, m->to, t, r == RED_MAX ? least : most);
 }
 
-// A reduction over all positions, of the last row: those after its end must not count. The root of
-// a sum of products stays a product, one of whose factors is zero.
+static int zero_unless(CompBuild *m, int inside, int n) {
+    Dtype t = m->to->nodes.data[n].dtype;
+    return comp_select(m->b->core, m->to, inside, n, comp_const_float(m->b->core, m->to, t, 0));
+}
+
+// A reduction over all positions of the last row, or one whose summand is wild: positions after the
+// row's end must not count. The root of a sum of products stays a product, of zeros.
 static int guarded(CompBuild *m, int root, int inside) {
     Core *c = m->b->core;
     Node n = m->to->nodes.data[root];
-    if (m->from->step == STEP_FMA && n.op == N_MUL) {
-        for (int i = 0; i < 2; i++) {
-            Dtype t = m->to->nodes.data[n.args[i]].dtype;
-            n.args[i] = comp_select(c, m->to, inside, n.args[i], comp_const_float(c, m->to, t, 0));
-        }
-        return comp_append(c, m->to, n);
+    if (m->from->step != STEP_FMA && m->from->step != STEP_PAIRS)
+        return comp_select(c, m->to, inside, root, neutral(m, n.dtype));
+    for (int i = 0; i < 2; i++) {
+        Node cast = m->to->nodes.data[n.args[i]]; // in pairs: of a bf16, and stays one
+        if (m->from->step == STEP_PAIRS)
+            cast.args[0] = zero_unless(m, inside, cast.args[0]);
+        n.args[i] = m->from->step == STEP_PAIRS ? comp_append(c, m->to, cast)
+                                                : zero_unless(m, inside, n.args[i]);
     }
-    return comp_select(c, m->to, inside, root, neutral(m, n.dtype));
+    return comp_append(c, m->to, n);
 }
 
 static int guard(CompBuild *m, int root) {
     Core *c = m->b->core;
     const CausalValue *cv = causal_value(m->b->roles->causal, m->old);
     for (int i = 0; i < m->from->red; i++) {
-        if (m->from->red_dims[i] != m->b->roles->S || (cv && cv->bounds[i].bounded))
+        bool neutral_beyond = cv && cv->bounds[i].bounded && !role_of(m->b->roles, m->old)->wild;
+        if (m->from->red_dims[i] != m->b->roles->S || neutral_beyond)
             continue;
-        if (!role_of(m->b->roles, m->old)->tokens || m->batch < 0 || m->from->step == STEP_PAIRS) {
+        if (!role_of(m->b->roles, m->old)->tokens || m->batch < 0) {
             step_refuse(m->b, m->old, "is reduced over every position");
             return root;
         }
