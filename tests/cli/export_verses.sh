@@ -3,7 +3,7 @@ model=examples/verses
 ids=$("$SERIN" tokenize $model 'And the LORD said') && echo "$ids"
 "$SERIN" tokenize $model --decode "$ids"
 "$SERIN" run $model 'And the LORD said' --tokens 24 --temperature 0
-"$SERIN" run $model 'In the beginning' --tokens 24 --temperature 0.8 --seed 3
+"$SERIN" run $model 'In the beginning' --tokens 24 --temperature 0.8 --top-p 1 --seed 3
 "$SERIN" export $model --target c --serve --ctx 64 -o "$TMP/c" || exit
 make -s -C "$TMP/c" || exit
 for flags in '--temperature 0' '--temperature 0.8 --seed 3' '--json --temperature 0'; do
