@@ -324,9 +324,9 @@ static bool find_roles(Derive *d, Causal **causal, Roles *roles) {
 
 static bool flatten(Derive *d, CoreFn *entry) {
     d->flat = opt_flatten(d->core, entry, d->S);
-    d->flat = opt_inline(d->core, d->flat, in_place, d);
+    d->flat = d->flat ? opt_inline(d->core, d->flat, in_place, d) : NULL;
     if (!d->flat)
-        return refuse(d, "the entry is too large");
+        return refuse(d, "the entry is too large, or has states, a `while` or a loop that yields");
     d->flat->entry = false;
     if (!expose_logits(d))
         return false;

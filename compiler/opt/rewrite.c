@@ -134,8 +134,9 @@ typedef struct {
     CoreFn *to; // the copy
     InlineChoice *choice;
     void *ctx;
+    Span site; // of the innermost call put in place that stands in the function's own file
     int calls; // put in place
-    bool full; // too many of them, or of values
+    bool full; // too many of them, or of values; or one of an operation that is not copied
 } Inliner;
 
 // A function whose values go into the copy.
@@ -162,6 +163,8 @@ static Val put_value(Inliner *in, Frame *f, Val v) {
     for (int i = 0; i < old->args.len; i++)
         vec_push(a, &copy.args, f->map[old->args.data[i] - 1]);
     copy.comp = old->comp ? comp_copy(in->core, old->comp) : NULL;
+    if (in->site.file)
+        copy.site = in->site;
     *core_value(in->to, n) = copy;
     return n;
 }
@@ -199,7 +202,11 @@ static void put_call(Inliner *in, Frame *f, Val v, Region *to) {
     for (int i = 0; i < g->params.len; i++)
         callee.map[g->params.data[i] - 1] = f->map[call->args.data[i] - 1];
     Region body = {0};
+    Span outer = in->site;
+    if (call->span.file == in->to->span.file)
+        in->site = call->span;
     put_region(in, &callee, &g->region, &body);
+    in->site = outer;
     for (int i = 0; i < body.body.len; i++)
         core_emit(in->core, to, body.body.data[i]);
     if (in->full)
@@ -214,11 +221,31 @@ static bool chosen(Inliner *in, const Frame *f, Val v) {
     return call->op == OP_CALL && in->choice(in->ctx, f->from, call);
 }
 
+static bool copied(const Value *v) {
+    switch (v->op) {
+    case OP_LOOP:
+        return v->loop->region.yields.len == v->loop->carried.len;
+    case OP_CALL:
+        return !v->callee->effects;
+    case OP_COMP:
+    case OP_RESULT:
+    case OP_MEMBER:
+    case OP_PICK:
+    case OP_CUMSUM:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static void put_region(Inliner *in, Frame *f, const Region *from, Region *to) {
     for (int i = 0; i < from->body.len && !in->full; i++) {
         Val v = from->body.data[i];
         const Value *old = core_value(f->from, v);
         in->full = in->to->values.len > REWRITE_MOST || in->calls > REWRITE_MOST;
+        in->full = in->full || !copied(old);
+        if (in->full)
+            return;
         if (chosen(in, f, v)) {
             in->calls++;
             put_call(in, f, v, to);

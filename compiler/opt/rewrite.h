@@ -7,7 +7,8 @@ typedef bool InlineChoice(void *ctx, const CoreFn *f, const Value *call);
 
 // A copy of f, labelled after it, in which the chosen calls are replaced by their callee's values,
 // also those that come in with them. What the call was named and commented goes to its results.
-// NULL where the copy would have more than REWRITE_MOST values.
+// NULL where the copy would have more than REWRITE_MOST values, and where something in it changes
+// states or is a `while` or a loop with stacks.
 #define REWRITE_MOST 100000
 CoreFn *opt_inline(Core *c, const CoreFn *f, InlineChoice *choice, void *ctx);
 

@@ -1,6 +1,6 @@
 // Roles of values: demand backwards, the cut, demand again; see roles.h.
 #include "opt/roles.h"
-#include "opt/rewrite.h"
+#include "opt/inline.h"
 #include <string.h>
 
 enum { DEEPEST_NEST = 16, MOST_ROUNDS = 8 };
@@ -110,8 +110,8 @@ static void enter_loop(Roles *r, Arena *a, Val v, const RoleNest *outer, int dep
     const Loop *l = value->loop;
     RoleNest *nest = NEW(r->core->session->arena, RoleNest);
     *nest = (RoleNest){outer, v};
-    if (depth >= DEEPEST_NEST) {
-        refuse(r, v, "is a loop nested too deep");
+    if (depth >= DEEPEST_NEST || l->region.yields.len != l->carried.len) {
+        refuse(r, v, depth >= DEEPEST_NEST ? "is a loop nested too deep" : "is a loop with stacks");
         return;
     }
     enter(r, l->index, nest);
@@ -330,6 +330,15 @@ static void visit_result(Demand *d, Val v) {
 static void visit_call(Demand *d, Val v) {
     const Value *value = core_value(d->r->fn, v);
     Role *o = role_of(d->r, v);
+    if (value->op == OP_CALL &&
+        (value->callee->effects || !opt_row_wise(d->r->core, value->callee, d->r->S))) {
+        refuse(d->r, v, "is a call that does not work row by row");
+        return;
+    }
+    if (value->op == OP_CUMSUM && is_position(d->r, v, value->index)) {
+        refuse(d->r, v, "is a running sum over positions");
+        return;
+    }
     if (!o->tensor) // several results
         o->mode = o->need_rows ? ROLE_ROWS : o->need_last ? ROLE_LAST : ROLE_NONE;
     for (int i = 0; i < value->args.len; i++)
@@ -349,7 +358,7 @@ static void visit(Demand *d, Val v) {
         visit_loop(d, v);
     else if (value->op == OP_RESULT)
         visit_result(d, v);
-    else if (value->op == OP_CALL)
+    else if (value->op == OP_CALL || value->op == OP_CUMSUM)
         visit_call(d, v);
     else
         for (int i = 0; i < value->args.len; i++)

@@ -229,6 +229,16 @@ static Val build_result(StepBuild *b, Region *r, Val v) {
     return copy_value(b, r, v, t->items[old->index], ROLE_NONE);
 }
 
+// Along an axis that is no position.
+static Val build_cumsum(StepBuild *b, Region *r, Val v) {
+    RoleMode mode = role_of(b->roles, v)->mode;
+    if (mode == ROLE_ALL) {
+        step_refuse(b, v, "is a running sum that would be computed again");
+        return 0;
+    }
+    return copy_value(b, r, v, step_type(b, v, mode), mode);
+}
+
 static Val build_value(StepBuild *b, Region *r, Val v) {
     const Value *old = core_value(b->from, v);
     switch (old->op) {
@@ -238,6 +248,8 @@ static Val build_value(StepBuild *b, Region *r, Val v) {
         return build_call(b, r, v);
     case OP_LOOP:
         return build_loop(b, r, v);
+    case OP_CUMSUM:
+        return build_cumsum(b, r, v);
     case OP_RESULT:
         return build_result(b, r, v);
     case OP_MEMBER:
