@@ -7,6 +7,7 @@ static const Flag flags[] = {
     MODEL_FLAGS,
     {"--summary", FLAG_BOOL, NULL, "what the serve block resolves to"},
     {"--prove", FLAG_BOOL, NULL, "the proof that it can be served, step by step"},
+    {"--engine", FLAG_TEXT, "E", "can it run in vllm or gguf (llama.cpp), be exported to hf"},
     {"--strict", FLAG_BOOL, NULL, "warnings are errors"},
     {"--json", FLAG_BOOL, NULL, "diagnostics as one JSON object"},
 };
@@ -119,6 +120,8 @@ static bool is_open(const Model *m) {
 }
 
 static int check_model(Model *m, const Args *args, bool quiet) {
+    if (m->engine && (!m->serve.entry || is_open(m)))
+        return model_engine_early(m) ? EXIT_FINE : EXIT_WRONG;
     if (!m->serve.entry || is_open(m))
         return m->s->errors ? EXIT_WRONG : EXIT_FINE;
     int code = model_lower(m, args, 0);
@@ -126,6 +129,8 @@ static int check_model(Model *m, const Args *args, bool quiet) {
         code = model_match_weights(m);
     if (code == EXIT_FINE)
         code = model_derive(m);
+    if (code == EXIT_FINE && m->engine && !model_engine(m))
+        code = EXIT_WRONG;
     if (code == EXIT_FINE && m->s->errors)
         code = EXIT_WRONG;
     bool print = code == EXIT_FINE && !quiet;
@@ -141,8 +146,11 @@ static int check_model(Model *m, const Args *args, bool quiet) {
 static int check_one(Arena *a, const char *path, const Args *args, bool quiet) {
     Model m;
     int code = model_open(a, path, args, &m);
+    m.engine = args_text(args, "--engine");
     if (code == EXIT_FINE && m.serve.block)
         code = check_model(&m, args, quiet);
+    else if (code == EXIT_FINE && m.engine && !model_engine_early(&m))
+        code = EXIT_WRONG;
     if (code == EXIT_FINE && args_has(args, "--strict") && m.s->warnings)
         code = EXIT_WRONG;
     int shown = code == EXIT_INTERNAL ? code : finish(m.s, args);
@@ -155,8 +163,11 @@ static int check_one(Arena *a, const char *path, const Args *args, bool quiet) {
 
 static int run(Arena *a, const Args *args) {
     int worst = EXIT_FINE;
+    const char *engine = args_text(args, "--engine");
     if (!args->paths.len)
         return usage_error("check takes at least one PATH");
+    if (engine && strcmp(engine, "vllm") && strcmp(engine, "gguf") && strcmp(engine, "hf"))
+        return usage_error("--engine is vllm, gguf or hf, not \"%s\"", engine);
     if (args_has(args, "--json") && args->paths.len > 1)
         return usage_error("check --json takes one PATH");
     for (int i = 0; i < args->paths.len; i++) {

@@ -29,6 +29,8 @@ typedef struct {
     StepPlan *step;               // or NULL: see step_why
     Causal *causal;               // the proof, or the refusal; NULL if it did not come so far
     const char *step_why;         // why there is no step
+    CoreFn *step_entry;           // what it was derived from
+    const char *engine;           // --engine of check: "vllm", "gguf", "hf"; or NULL
     RtWeights *weights;           // of a program; a checkpoint has its own
     const char *weights_name;     // as --json reports it
     const char *weights_path;     // the file, found or not; NULL if the program names none
@@ -55,6 +57,11 @@ int model_lower(Model *m, const Args *args, int64_t prompt);
 // Derives the step from the entry (m->step, or m->step_why). A refusal is E3304 where the serve
 // block asks for a cache, else W3304. The exit code.
 int model_derive(Model *m);
+
+// What keeps m->engine from running the model, after model_derive (or before it, where the program
+// has no serve block, no entry, or open dimensions): E3301 to E3306. False if something does.
+bool model_engine(Model *m);
+bool model_engine_early(Model *m);
 
 // The entry with the batch 1, or a symbol; for model.c and model_step.c.
 CoreFn *model_lower_entry(Model *m, Core *core, bool batched);

@@ -4,6 +4,8 @@
 #include <string.h>
 
 static bool wants_cache(const Model *m) {
+    if (m->engine && strcmp(m->engine, "hf") != 0)
+        return true;
     for (int i = 0; i < m->serve.block->serve.len; i++) {
         const char *name = m->serve.block->serve.data[i].name;
         if (strcmp(name, "cache") == 0 || strcmp(name, "batching") == 0)
@@ -16,18 +18,33 @@ static bool wants_cache(const Model *m) {
 static void report_refusal(Model *m) {
     const CausalCause *cause = m->causal ? causal_refusal(m->causal) : NULL;
     Span span = cause && cause->span.file ? cause->span : m->serve.entry->name_span;
+    Span site = cause ? causal_site(m->causal, cause) : (Span){0};
+    bool called = site.file && site.file != span.file;
     DiagCode code = wants_cache(m) ? E3304 : W3304;
     Diag *d;
+    if (!m->causal && m->engine && code == E3304) {
+        d = report(m->s, span, E3301, "`%s` is no forward pass that %s runs: %s",
+                   m->serve.entry->name, m->engine, m->step_why);
+        diag_help(m->s, d,
+                  "take the token ids [B, S] and give logits [B, S, V], or the token that "
+                  "is drawn from them");
+        return;
+    }
     if (cause)
-        d = report(m->s, span, code, "`%s` can't be served position by position: `%s` %s",
-                   m->serve.entry->name, cause->expression, cause->why);
+        d = report(m->s, called ? site : span, code,
+                   "`%s` can't be served position by position: `%s` %s", m->serve.entry->name,
+                   cause->expression, cause->why);
     else
         d = report(m->s, span, code, "`%s` can't be served position by position: %s",
                    m->serve.entry->name, m->step_why);
+    if (called)
+        diag_note(m->s, d, span, "in what is called there");
     diag_note(m->s, d, (Span){0},
               "a cache needs a proof that position q depends on positions up to "
               "q only, whatever the length");
-    if (code == E3304)
+    if (code == E3304 && m->engine)
+        diag_help(m->s, d, "mend the expression: %s keeps a cache always", m->engine);
+    else if (code == E3304)
         diag_help(m->s, d,
                   "mend the expression, or leave `cache` out: then the whole context is "
                   "computed for every token");
@@ -41,6 +58,7 @@ int model_derive(Model *m) {
     CoreFn *entry = model_lower_entry(m, m->step_core, true);
     if (!entry)
         return EXIT_WRONG;
+    m->step_entry = entry;
     int code = model_verify(m, m->step_core, "lowering");
     if (code != EXIT_FINE)
         return code;

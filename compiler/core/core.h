@@ -134,6 +134,7 @@ typedef struct {
     const CoreType *type;
     Name name;           // from the source, or NULL
     Span span;           // the expression it came from
+    Span site;           // put in place of a call: the call in the entry's file; or no file
     const char *comment; // the source line or a sentence, for the emitters; or NULL
     VEC(Val) args;
     Comp *comp;     // OP_COMP
@@ -152,7 +153,7 @@ typedef struct {
 // The states of a block live in its instance, zero at load, and are kept from call to call. `member`
 // gives one as it is there and then; `assign` and `place` change it. What was read before, or views
 // it, may not be used after that, nor after a call that may change states (`effects`); loops carry
-// no states, and none is given to a call with effects. core_copy_states makes copies to that end.
+// no states, and what changes one is given none as a value. core_copy_states makes copies to that end.
 struct CoreFn {
     Name name;  // qualified source name: "std.nn.norm::rms_norm", "std.models.llama::Llama.forward"
     Name label; // unique in the module, derived from the name: "rms_norm", "rms_norm.2"

@@ -173,6 +173,7 @@ typedef struct {
     Core *core;
     CoreFn *to;
     Rows rows;
+    Span site; // of the innermost call put in place that stands in the entry's own file
 } Flat;
 
 // A function's values in the flat one.
@@ -193,6 +194,7 @@ static Val new_copy(Flat *f, Inline *in, Val at) {
     n->callee = old.callee;
     n->member = old.member;
     n->index = old.index;
+    n->site = f->site;
     in->vals[at - 1] = v;
     return v;
 }
@@ -229,7 +231,11 @@ static void inline_call(Flat *f, Inline *in, Val at, Region *into) {
     for (int i = 0; i < call->args.len; i++)
         inside.vals[callee->params.data[i] - 1] = in->vals[call->args.data[i] - 1];
     Region body = {0};
+    Span outer = f->site;
+    if (call->span.file == f->to->span.file)
+        f->site = call->span;
     copy_region(f, &inside, &callee->region, &body);
+    f->site = outer;
     for (int i = 0; i < body.body.len; i++)
         vec_push(a, &into->body, body.body.data[i]);
     in->many[at - 1] = body.yields.data;
