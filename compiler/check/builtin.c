@@ -299,6 +299,8 @@ static void check_concat(Checker *c, Expr *e) {
     Axis *axes = arena_copy(c->a, first->axes, (size_t)first->rank * sizeof *axes);
     axes[axis].dim = facts_simplify(c->facts, sum);
     e->type = type_tensor(c->a, first->elem, first->rank, axes);
+    if (!sound_shape(c, e->type, e->span))
+        make_error(e);
 }
 
 static void check_cumsum(Checker *c, Expr *e) {

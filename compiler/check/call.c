@@ -201,7 +201,9 @@ static void check_fn_call(Checker *c, Expr *e, Item *item) {
     if (!match_values(c, e, item, &s))
         return;
     prove_where(c, item, &s, e->span);
-    e->type = item->type ? subst_type(c->a, c->dims, item->type, &s) : type_error();
+    e->type = subst_type(c->a, c->dims, item->type, &s);
+    if (!sound_shape(c, e->type, e->span))
+        make_error(e);
 }
 
 static void struct_arg_fault(Checker *c, Item *item, const Arg *arg) {

@@ -145,9 +145,22 @@ bool check_setting(Program *p, Setting *setting, const Generic *g, GenericArg *o
     return true;
 }
 
-bool check_instance(Program *p, Item *decl, const GenericArg *args) {
+// Do the bound generics decide the clause?
+static bool is_decided(Checker *c, const Where *w, const Subst *s) {
+    return w->left && w->right && dim_is_const(subst_dim(c->dims, w->left, s), NULL) &&
+           dim_is_const(subst_dim(c->dims, w->right, s), NULL);
+}
+
+bool check_instance(Program *p, Item *decl, const GenericArg *args, const GenericArg *outer) {
     Checker c = checker_for(p, decl);
     c.facts = facts_new(p->dims, NULL);
-    Subst s = {binding_of(&c, decl, args), NULL};
-    return prove_where(&c, decl, &s, decl->name_span);
+    Subst block = {{0}, NULL};
+    if (decl->block && outer)
+        block.binding = binding_of(&c, decl->block, outer);
+    Subst s = {binding_of(&c, decl, args), &block};
+    bool good = true;
+    for (int i = 0; i < decl->where.len; i++)
+        good &= !is_decided(&c, &decl->where.data[i], &s) ||
+                prove_clause(&c, decl, &decl->where.data[i], &s, decl->name_span);
+    return good;
 }

@@ -69,6 +69,7 @@ int64_t check_bound(Program *p, const Item *decl, const Generic *g);
 // What a setting's text means for a generic: an integer or a dtype name. False after E5006.
 bool check_setting(Program *p, Setting *setting, const Generic *g, GenericArg *out);
 
-// Does an instance of a block meet its where clauses? E2206 for each that does not. Generics that
-// are still unbound stay symbolic.
-bool check_instance(Program *p, Item *decl, const GenericArg *args);
+// Does an instance of a block, or of an entry (`outer`: the arguments of its block, or NULL), meet
+// its where clauses? E2206 for each that does not. A clause that unbound generics leave open is not
+// looked at.
+bool check_instance(Program *p, Item *decl, const GenericArg *args, const GenericArg *outer);

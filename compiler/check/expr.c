@@ -448,6 +448,8 @@ void check_match(Checker *c, Expr *e, const Type *want) {
         Scope scope;
         scope_push(c, &scope);
         int which = check_arm_pattern(c, arm->pattern, e->a->type);
+        if (all || (which >= 0 && seen[which]))
+            report(c->s, arm->pattern->span, E2117, "an arm before covers this case");
         if (which == ARM_ALL)
             all = true;
         else if (which >= 0)

@@ -75,6 +75,7 @@ const Type *resolve_type(Checker *c, AstType *t);
 Elem resolve_elem(Checker *c, AstType *t);
 const Axis *resolve_shape(Checker *c, const ShapeVec *shape, int *count);
 const Dim *resolve_dim(Checker *c, Expr *e); // a compile-time integer, else E2123 and NULL
+bool sound_shape(Checker *c, const Type *t, Span span);
 enum { MOST_PARTS = 1024 };
 bool too_large(Checker *c, const Type *t, Span span); // a value of too many parts: E2190
 bool is_negative(Checker *c, const Dim *d);  // provably
@@ -82,6 +83,7 @@ bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span s
                           GenericArg *out);
 bool finish_generics(Checker *c, Item *decl, GenericArg *args, Span span);
 void check_bounds(Checker *c, Item *decl, const GenericArg *args, Span span);
+bool prove_clause(Checker *c, Item *decl, const Where *w, const Subst *s, Span span);
 bool prove_where(Checker *c, Item *decl, const Subst *s, Span span);
 Binding binding_of(Checker *c, Item *decl, const GenericArg *args);
 const Subst *subst_block(Checker *c, const Type *block);

@@ -44,6 +44,12 @@ int check_arm_pattern(Checker *c, Pattern *p, const Type *type) {
                 return p->variant = i;
         }
     }
+    if (p->kind == PATTERN_NAME && type->kind == TYPE_ENUM) {
+        Diag *d =
+            report(c->s, p->span, E2107, "`%s` has no variant `%s`", type->decl->name, p->name);
+        diag_help(c->s, d, "write `_` for every other case");
+        return ARM_ALL;
+    }
     if (p->kind == PATTERN_NAME || p->kind == PATTERN_WILD) {
         bind_pattern(c, p, type, NULL);
         return ARM_ALL;
@@ -120,6 +126,9 @@ static const Type *assigned_type(Checker *c, Stmt *st) {
         return ref.local->type;
     }
     if (ref.kind == REF_MEMBER && ref.member->role == AST_STATE) {
+        if (c->fn->kind == ITEM_OP)
+            report(c->s, st->name_span, E2108, "`%s` is an op and can't assign the state `%s`",
+                   c->fn->name, st->name);
         st->member = ref.member;
         ref.member->used = true;
         return ref.member->type;

@@ -23,6 +23,27 @@ bool is_negative(Checker *c, const Dim *d) {
     return !plain && facts_prove(c->facts, d, REL_LT, dim_const(c->dims, 0));
 }
 
+// Generics bound may make a dimension negative, or leave the range of numbers. False after E2208 or
+// E2105.
+bool sound_shape(Checker *c, const Type *t, Span span) {
+    for (int i = 0; i < t->rank; i++) {
+        const Dim *d = t->axes[i].dim;
+        if (!d || (dim_valid(d) && !is_negative(c, d)))
+            continue;
+        if (dim_valid(d))
+            report(c->s, span, E2208, "%s has the negative dimension `%s`", type_text(c->a, t),
+                   dim_text(c->a, d));
+        else
+            report(c->s, span, E2105, "a dimension leaves the range of i64");
+        return false;
+    }
+    for (int i = 0; i < t->item_count; i++) {
+        if (!sound_shape(c, t->items[i], span))
+            return false;
+    }
+    return true;
+}
+
 // A dimension of a shape: not provably negative.
 static const Dim *shape_dim(Checker *c, Expr *e) {
     const Dim *d = resolve_dim(c, e);
@@ -371,18 +392,21 @@ static Relation relation_of(BinaryOp op) {
     }
 }
 
+// One clause of decl's under the substitution. False after E2206.
+bool prove_clause(Checker *c, Item *decl, const Where *w, const Subst *s, Span span) {
+    if (!w->left || !w->right)
+        return true;
+    const Dim *l = subst_dim(c->dims, w->left, s), *r = subst_dim(c->dims, w->right, s);
+    if (facts_prove(c->facts, l, relation_of(w->rel), r))
+        return true;
+    where_failed(c, decl, w, l, r, span);
+    return false;
+}
+
 // Proves decl's where clauses under the substitution; one E2206 for each that fails.
 bool prove_where(Checker *c, Item *decl, const Subst *s, Span span) {
     bool good = true;
-    for (int i = 0; i < decl->where.len; i++) {
-        const Where *w = &decl->where.data[i];
-        if (!w->left || !w->right)
-            continue;
-        const Dim *l = subst_dim(c->dims, w->left, s), *r = subst_dim(c->dims, w->right, s);
-        if (!facts_prove(c->facts, l, relation_of(w->rel), r)) {
-            where_failed(c, decl, w, l, r, span);
-            good = false;
-        }
-    }
+    for (int i = 0; i < decl->where.len; i++)
+        good &= prove_clause(c, decl, &decl->where.data[i], s, span);
     return good;
 }

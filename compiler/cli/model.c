@@ -208,7 +208,7 @@ static bool bind_rest(Model *m, int64_t prompt) {
         if (block->generics.data[i].generic == m->serve.length)
             dim_is_const(m->block_args[i].dim, &m->window);
     }
-    return check_instance(m->program, block, m->block_args);
+    return check_instance(m->program, block, m->block_args, NULL);
 }
 
 static void find_params(Model *m) {

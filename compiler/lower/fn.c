@@ -17,8 +17,10 @@ const CoreType *low_tensor(Fx *x, Elem elem, const Axis *axes, int n) {
     int rank = 0;
     const Axis *out = subst_axes(l->a, l->dims, axes, n, x->subst, &rank);
     const Dim **dims = NEW_N(l->a, const Dim *, rank + 1);
-    for (int i = 0; i < rank; i++)
+    for (int i = 0; i < rank; i++) {
         dims[i] = out[i].pack ? dim_const(l->dims, 1) : out[i].dim;
+        sound_dim(l, dims[i], x->item ? x->item->name_span : (Span){0});
+    }
     return core_tensor(l->core, low_dtype(x, elem), rank, dims);
 }
 

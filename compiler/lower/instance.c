@@ -9,6 +9,17 @@ bool within(Lower *l, int count, int most, Span span, const char *what) {
     return !l->failed;
 }
 
+bool sound_dim(Lower *l, const Dim *d, Span span) {
+    int64_t v = 0;
+    bool good = dim_valid(d) && !(dim_is_const(d, &v) && v < 0);
+    if (!good && !l->failed && dim_valid(d))
+        report(l->s, span, E2208, "with the generics bound, a dimension is %lld", (long long)v);
+    else if (!good && !l->failed)
+        report(l->s, span, E2105, "with the generics bound, a dimension leaves the range of i64");
+    l->failed |= !good;
+    return good;
+}
+
 bool deeper(Lower *l, const Item *item) {
     enum { DEEPEST = 200 };
     return within(l, ++l->depth, DEEPEST, item->name_span,
@@ -117,7 +128,9 @@ static BlockInst *array_instance(Lower *l, const Type *t, const GenericArg *args
                                  const Subst *s, Span span) {
     int64_t count = 1;
     const Type *item = t->items[0];
-    dim_is_const(subst_dim(l->dims, t->count, s), &count);
+    const Dim *extent = subst_dim(l->dims, t->count, s);
+    sound_dim(l, extent, span);
+    dim_is_const(extent, &count);
     BlockInst *first = NULL;
     for (int64_t i = 0; i < count || i == 0; i++) {
         const char *at = join_path(l, path, arena_printf(l->a, "%lld", (long long)i));
@@ -144,7 +157,7 @@ static void add_member(Lower *l, BlockInst *b, int i, const Subst *s) {
     const Type *t = inner_type(m->type);
     CoreMember core = {.name = m->name};
     if (t->kind == TYPE_TENSOR) {
-        Fx x = {.l = l, .subst = s};
+        Fx x = {.l = l, .item = b->decl, .subst = s};
         core.kind = kinds[m->role];
         core.type = low_type(&x, t);
     } else if (t->kind == TYPE_ARRAY) {
@@ -322,7 +335,7 @@ static Low entry_param(Lower *l, const Param *p) {
 }
 
 static CoreFn *lower_one(Lower *l, const BlockInst *self, Item *entry, const GenericArg *args) {
-    if (!dtypes_bound(l, entry, args))
+    if (!dtypes_bound(l, entry, args) || !check_instance(l->p, entry, args, l->o->block_args))
         return NULL;
     add_symbols(l, entry, args);
     Low *params = NEW_N(l->a, Low, entry->params.len + 1);
@@ -341,7 +354,8 @@ bool lower_entries(const LowerOptions *o, Item *block, int n, Item *const *entri
     Lower l = {.o = o, .p = o->program, .core = o->core, .s = s, .a = s->arena};
     l.dims = o->program->dims;
     int errors = s->errors;
-    if (!dtypes_bound(&l, block, o->block_args))
+    if (!dtypes_bound(&l, block, o->block_args) ||
+        (block && !check_instance(l.p, block, o->block_args, NULL)))
         return false;
     add_symbols(&l, block, o->block_args);
     BlockInst *self = block ? block_instance(&l, block, o->block_args, "", block->name_span) : NULL;

@@ -101,6 +101,7 @@ typedef VEC(Val) ValVec;
 // instance.c
 // False, after E2190, if `count` of something is beyond what any model needs.
 bool within(Lower *l, int count, int most, Span span, const char *what);
+bool sound_dim(Lower *l, const Dim *d, Span span); // else E2208, E2105
 bool deeper(Lower *l, const Item *item); // one more on the path of calls; the caller takes it back
 BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
                           Span span);
