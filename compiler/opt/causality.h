@@ -140,7 +140,7 @@ Comp *causal_fold(Causal *k, Val user);
 
 // The proof, line by line, with positions in the source; then the conditions.
 void causal_print_proof(const Causal *k, StrBuf *out);
-void causal_print_cause(const CausalCause *cause, StrBuf *out);
+void causal_print_cause(const CausalCause *cause, StrBuf *out); // "score: `k < q + 2` does not .."
 
 // Where the analysed function's own file calls what holds the cause; no file if it does not.
-Span causal_site(const Causal *k, const CausalCause *cause); // "score: `k < q + 2` does not .."
+Span causal_site(const Causal *k, const CausalCause *cause);
