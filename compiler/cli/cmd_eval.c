@@ -2,6 +2,7 @@
 #include "cli/cli.h"
 #include "cli/target.h"
 #include "lower/lower.h"
+#include "opt/inplace.h"
 #include "runtime/safetensors.h"
 #include <stdlib.h>
 #include <string.h>
@@ -333,7 +334,10 @@ static int lower(Eval *e) {
                       .ctx = e};
     e->core = o.core = core_new(e->t.m.s, e->t.m.program->dims);
     e->fn = lower_entry(&o, e->t.block, e->t.entry, e->t.entry_args);
-    return e->fn ? model_verify(&e->t.m, e->core, "lowering") : EXIT_WRONG;
+    int code = e->fn ? model_verify(&e->t.m, e->core, "lowering") : EXIT_WRONG;
+    if (code != EXIT_FINE || !opt_inplace(e->core))
+        return code;
+    return model_verify(&e->t.m, e->core, "writing in place");
 }
 
 static bool open_files(Eval *e, const Args *args) {

@@ -123,7 +123,7 @@ static void copy_region(Copier *k, Region *r, int depth) {
         bool writes = effects && !call; // its first argument names the state
         for (int j = writes; j < core_value(k->fn, n)->args.len; j++) {
             Val use = core_value(k->fn, n)->args.data[j];
-            settle(k, &use, loop || (call && effects));
+            settle(k, &use, loop || effects);
             core_value(k->fn, n)->args.data[j] = use;
         }
         if (effects)

@@ -210,9 +210,9 @@ static void overwritten(Verifier *v, Val root) {
 static void verify_block_memory(Verifier *v, const Value *value) {
     uintptr_t callee = value->op == OP_CALL ? (uintptr_t)map_get(&v->fns, value->callee) : 0;
     bool effects = has_effects(value), call = value->op == OP_CALL;
-    for (int i = 0; call && effects && i < value->args.len; i++) {
+    for (int i = !call; effects && i < value->args.len; i++) {
         if (v->root[value->args.data[i] - 1])
-            verify_fault(v, "a call that may change states is given one");
+            verify_fault(v, "`%s` is given a state, and changes one", op_text(value->op));
     }
     if (effects)
         written_blocks(v, call ? 0 : value->args.data[0]);

@@ -334,8 +334,7 @@ static bool run_loop(Interp *it, Run *run, const Value *value, Slot *out) {
 
 // ---- Members -----------------------------------------------------------------------------------
 
-static Member *find_member(const Run *run, const Value *value) {
-    const InterpBlock *b = slot_of(run, value->args.data[0])->block;
+static Member *find_member(const InterpBlock *b, const Value *value) {
     for (int i = 0; b && i < b->type->members.len; i++) {
         const CoreMember *m = &b->type->members.data[i];
         if (m->name == value->member || strcmp(m->name, value->member) == 0)
@@ -346,7 +345,7 @@ static Member *find_member(const Run *run, const Value *value) {
 
 static bool run_member(Interp *it, const Run *run, const Value *value, Slot *out) {
     const InterpBlock *b = slot_of(run, value->args.data[0])->block;
-    const Member *m = find_member(run, value);
+    Member *m = find_member(b, value);
     if (!m)
         return run_fail(it, "block %s has no member %s", b ? b->type->name : "(none)",
                         value->member);
@@ -356,6 +355,7 @@ static bool run_member(Interp *it, const Run *run, const Value *value, Slot *out
     out->count = m->count;
     out->t = m->tensor;
     out->buffer = m->buffer; // a state's contents stay as they are while somebody holds them
+    out->member = m->buffer ? m : NULL;
     if (out->buffer)
         out->buffer->uses++;
     return true;
@@ -366,8 +366,8 @@ static bool run_state(Interp *it, const Run *run, const Value *value, Slot *out)
     const Slot *args[4] = {0};
     for (int i = 0; i < value->args.len && i < 4; i++)
         args[i] = slot_of(run, value->args.data[i]);
-    Member *m = find_member(run, core_value(run->fn, value->args.data[0]));
-    if (!m || !m->buffer)
+    Member *m = args[0]->member;
+    if (!m)
         return run_fail(it, "there is no state to change");
     slot_drop(it, slot_of(run, value->args.data[0])); // it may not be used after this
     return value->op == OP_ASSIGN ? state_assign(it, m, args[1], out)

@@ -42,6 +42,7 @@ struct Slot {
     Tensor t;             // tensor
     Buffer *buffer;       // tensor: its memory, NULL if borrowed or not set
     bool writable;        // tensor: memory of a state, which a later write may change
+    Member *member;       // tensor: the state of a block that it is, or NULL
     InterpBlock **blocks; // array; block: NULL
     InterpBlock *block;   // block
     int64_t count;        // array: blocks; tuple: items

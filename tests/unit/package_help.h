@@ -5,6 +5,7 @@
 #include "core/core.h"
 #include "interp/interp.h"
 #include "lower/lower.h"
+#include "opt/inplace.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,6 +27,8 @@ typedef struct {
     Item *entries[MOST_ENTRIES];
     CoreFn *fns[MOST_ENTRIES];
     int count;
+    bool inplace; // caches are written in place
+    int places;   // how many of such writes there are
     Interp *it;
     InterpBlock *self;
 } Test;
@@ -116,6 +119,8 @@ static inline bool open_package(Test *t, const char *path, const Bound *bounds, 
         good = lower_entries(&o, t->block, t->count, t->entries, args, t->fns);
     }
     StrBuf faults = strbuf_new(t->s->arena);
+    good = good && core_verify(t->core, &faults);
+    t->places = good && t->inplace ? opt_inplace(t->core) : 0;
     good = good && core_verify(t->core, &faults);
     if (good) {
         t->it = interp_new(t->core, NULL);

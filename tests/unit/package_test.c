@@ -319,6 +319,7 @@ static void test_package(Test *t, const char *path) {
     static float want[BATCH][STEPS][VOCAB];
     if (open_package(t, path, MODEL(BATCH, LONG), NULL, NULL)) {
         CHECK(t, t->count == 17);
+        CHECK(t, !t->inplace || t->places == 18); // keys and values, in nine methods
         whole(t, want[0][0]);
         test_decode(t, want);
         for (int cut = 1; cut < STEPS; cut++)
@@ -339,11 +340,14 @@ static void test_package(Test *t, const char *path) {
 int main(void) {
     Test t = {0};
     const char *other = getenv("SERIN_TEST_PACKAGE");
-    test_package(&t, "tests/packages/decoder");
-    if (other)
-        test_package(&t, other);
-    else
-        t.skipped++;
+    for (int i = 0; i < 2; i++) {
+        t.inplace = i;
+        test_package(&t, "tests/packages/decoder");
+        if (other)
+            test_package(&t, other);
+        else
+            t.skipped++;
+    }
     printf("%d passed, %d failed, %d skipped\n", t.passed, t.failed, t.skipped);
     return t.failed != 0;
 }
