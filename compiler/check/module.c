@@ -114,10 +114,25 @@ static Module *load_module(Program *p, const NameVec *path, Span span) {
     return m;
 }
 
+// Was this import's module refused already, for an import before it in the same module?
+static bool refused_before(const Module *m, const Import *im) {
+    for (int i = 0; m->imports.data[i] != im; i++) {
+        const Import *other = m->imports.data[i];
+        bool same = !other->module && other->path.len == im->path.len;
+        for (int k = 0; same && k < im->path.len; k++)
+            same = other->path.data[k] == im->path.data[k];
+        if (same)
+            return true;
+    }
+    return false;
+}
+
 static void resolve_import(Program *p, Module *m, Import *im) {
     Session *s = p->session;
     if (is_prelude_name(im->alias))
         report(s, im->span, E1207, "`%s` is a built-in name", im->alias);
+    if (refused_before(m, im))
+        return;
     im->module = load_module(p, &im->path, im->span);
     if (!im->module || !im->name)
         return;

@@ -156,6 +156,18 @@ static const struct {
     {"entry e(x: Tensor[4; f32]) -> Tensor[4; f32] { let y[i] = f(x[i])\n return y }\n"
      "fn f(x: f32) -> f32 { return fill([2], x)[1] + reshape(fill([2], x), [2])[0] }\n",
      "an element inside of a value of its own"},
+    {"block B<H: Dim = 2> { param w: Tensor[H - 4; f32]\n"
+     " entry e(x: f32) -> f32 { return x + sum[i] w[i] } }\n",
+     "a dimension is -2"},
+    {"block A<H: Dim> { param w: Tensor[H; f32]\n pub fn f() -> f32 { return sum[i] w[i] } }\n"
+     "block B<N: Dim = 2> { sub a: [A<3>; N - 4]\n entry e(x: f32) -> f32 {\n var y = x\n"
+     " static for b in a {\n y = y + b.f()\n }\n return y\n } }\n",
+     "a dimension is -2"},
+    {"block B<H: Dim = 2> where H > 4 { param w: Tensor[H; f32]\n"
+     " entry e(x: f32) -> f32 { return x + sum[i] w[i] } }\n",
+     "needs `H > 4`"},
+    {"entry e<N: Dim = 2>(x: Tensor[N; f32]) -> Tensor[N; f32] where N % 2 == 1 { return x }\n",
+     "needs `N % 2 == 1`"},
     {"enum M { A, B }\nentry e(m: M) -> bool { return m == M.A }\n", "entries take tensors"},
     {"block B { param w: Tensor[4; f32]\n pub fn f() -> f32 { return w[0] } }\n"
      "block C { sub a: [B; 100000000000]\n entry e() -> f32 { return a[5].f() } }\n",
