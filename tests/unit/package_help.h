@@ -89,15 +89,17 @@ static inline bool random_weight(void *ctx, const char *path, const CoreType *ty
     return type->dtype == DT_F32;
 }
 
-// Opens a package (or a file), lowers every entry of its block `Model`, makes an instance with the
-// weights. T is f32. False after a message.
-static inline bool open_package(Test *t, const char *path, const Bound *bounds, int n,
-                                InterpWeight *weight, void *ctx) {
-    char error[512] = "";
-    const GenericArg *args[MOST_ENTRIES];
+static inline void start(Test *t) {
     close_package(t);
     t->s = session_new();
-    t->program = check_path(t->s, path, NULL);
+}
+
+// Lowers every entry of the program's block `Model`, makes an instance with the weights. T is f32.
+// False after a message.
+static inline bool open_block(Test *t, const char *path, const Bound *bounds, int n,
+                              InterpWeight *weight, void *ctx) {
+    char error[512] = "";
+    const GenericArg *args[MOST_ENTRIES];
     t->block = NULL;
     for (int i = 0; t->program && i < t->program->root->items.len; i++) {
         if (t->program->root->items.data[i]->kind == ITEM_BLOCK &&
@@ -133,6 +135,21 @@ static inline bool open_package(Test *t, const char *path, const Bound *bounds, 
         printf("%s: %s%s\n", path, faults.len ? faults.data : "", error);
     CHECK(t, good);
     return good;
+}
+
+// A package or a file.
+static inline bool open_package(Test *t, const char *path, const Bound *bounds, int n,
+                                InterpWeight *weight, void *ctx) {
+    start(t);
+    t->program = check_path(t->s, path, NULL);
+    return open_block(t, path, bounds, n, weight, ctx);
+}
+
+static inline bool open_text(Test *t, const char *text, const Bound *bounds, int n) {
+    start(t);
+    Source *source = source_new(t->s->arena, "test.serin", str_of(text));
+    t->program = check_program(t->s, session_add(t->s, source), NULL);
+    return open_block(t, "test.serin", bounds, n, NULL, NULL);
 }
 
 // Calls an entry with its generics bound; false with a message after a failure.
