@@ -9,17 +9,8 @@ static Arena *arena_of(const Export *x) {
     return x->m->core->session->arena;
 }
 
-static void lines(Writer *w, const char *const *text) {
-    for (; *text; text++) {
-        if (**text)
-            write_line(w, 0, NULL, "%s", *text);
-        else
-            write_blank(w);
-    }
-}
-
-static const char *root_type(const Export *x) {
-    return loop_block(x->m, x->o->entry->self)->name;
+const char *root_type(const Export *x) {
+    return loop_block(x->m, x->root->self)->name;
 }
 
 // ---- model.h -----------------------------------------------------------------------------------
@@ -36,6 +27,10 @@ static void write_constants(const Export *x, Writer *w) {
     write_line(w, 1, "tokens of a text, at most", "MODEL_CONTEXT = %d,", (int)o->context);
     write_line(w, 1, "tokens seen at once, exactly; 0: all", "MODEL_WINDOW = %d,",
                o->window ? (int)o->context : 0);
+    write_line(w, 1, "sequences of a session, at most; 0: it keeps nothing", "MODEL_ROWS = %d,",
+               o->step ? (int)o->step->max_rows : 0);
+    write_line(w, 1, "tokens of a prompt read at a time", "MODEL_CHUNK = %d,",
+               o->step ? (int)o->step->chunk : 0);
     write_line(w, 1, "1: tokens are drawn where the temperature is not 0", "MODEL_DRAWS = %d,",
                draws);
     write_line(w, 0, NULL, "};");
@@ -64,35 +59,18 @@ static const char *const model_h_head[] = {
     NULL,
 };
 
-static const char *const model_h_tail[] = {
+static const char *const model_h_open[] = {
     "// Maps packed weights. NULL on failure, with a sentence in error[size].",
     "ModelFile *model_open(const char *path, char *error, size_t size);",
     "",
     "// Closes the file, after its sessions. NULL is allowed.",
     "void model_close(ModelFile *file);",
     "",
-    "// Memory and threads (0: one for each processor) to compute with. NULL: there is no "
-    "memory.",
-    "Session *session_new(const ModelFile *file, int threads);",
-    "",
-    "// Frees the session. NULL is allowed.",
-    "void session_free(Session *session);",
-    "",
-    "// The token after tokens[0 .. count): the likeliest one where the temperature is 0, else "
-    "one",
-    "// drawn with the key. -1 if the count is not 1 .. MODEL_CONTEXT (or not MODEL_WINDOW) or "
-    "if a",
-    "// token is outside the vocabulary.",
-    "int32_t session_next(Session *session, const int64_t key[2], const int32_t *tokens, "
-    "int64_t count,",
-    "                     float temperature);",
-    "",
-    "#endif",
     NULL,
 };
 
 void write_model_h(const Export *x, Writer *w) {
-    lines(w, model_h_head);
+    write_lines(w, model_h_head);
     write_constants(x, w);
     write_line(w, 0, NULL,
                "// Weights, row-major, by the names of the source; shapes stand behind.");
@@ -103,7 +81,12 @@ void write_model_h(const Export *x, Writer *w) {
     write_line(w, 0, NULL, "// The weights of an open file.");
     write_line(w, 0, NULL, "const %s *model_weights(const ModelFile *file);", root_type(x));
     write_blank(w);
-    lines(w, model_h_tail);
+    write_lines(w, model_h_open);
+    if (x->step)
+        write_session_h(x, w);
+    else
+        write_whole_h(w);
+    write_line(w, 0, NULL, "#endif");
 }
 
 // ---- Loading -----------------------------------------------------------------------------------
@@ -236,8 +219,8 @@ static void write_loading(const Export *x, Writer *w) {
     int n = m->blocks.len;
     const char **loaders = NEW_N(arena_of(x), const char *, n);
     bool *used = NEW_N(arena_of(x), bool, n);
-    mark_blocks(m, x->o->entry->self, used);
-    lines(w, loader);
+    mark_blocks(m, x->root->self, used);
+    write_lines(w, loader);
     for (int i = 0; i < n; i++) {
         if (!used[i])
             continue;
@@ -254,7 +237,7 @@ static void write_loading(const Export *x, Writer *w) {
     write_line(w, 0, NULL, "static bool load_file(ModelFile *file, char *error, size_t size) {");
     write_line(w, 1, NULL, "Loader l = {.pack = &file->pack};");
     write_line(w, 1, NULL, "%s(&l, &file->weights);",
-               loaders[loop_block(m, x->o->entry->self) - m->blocks.data]);
+               loaders[loop_block(m, x->root->self) - m->blocks.data]);
 }
 
 static const char *const open_functions[] = {
@@ -293,133 +276,7 @@ static const char *const open_functions[] = {
 };
 
 static void write_open(Writer *w) {
-    lines(w, open_functions);
-}
-
-// ---- Sessions ----------------------------------------------------------------------------------
-
-static const char *const session_head[] = {
-    "// ---- Sessions",
-    "",
-    "struct Session {",
-    "    const ModelFile *file;",
-    "    RtPool *pool;         // threads",
-    "    unsigned char *arena; // memory for the temporaries of one token",
-    "    size_t bytes;         // of the arena",
-    "};",
-    "",
-    "Session *session_new(const ModelFile *file, int threads) {",
-    "    Session *session = calloc(1, sizeof *session);",
-    "    if (session == NULL)",
-    "        return NULL;",
-    "    session->file = file;",
-    NULL,
-};
-
-static const char *const session_tail[] = {
-    "    session->arena = aligned_alloc(64, session->bytes);",
-    "    session->pool = rt_pool_new(threads);",
-    "    if (session->arena == NULL || session->pool == NULL) {",
-    "        session_free(session);",
-    "        return NULL;",
-    "    }",
-    "    return session;",
-    "}",
-    "",
-    "void session_free(Session *session) {",
-    "    if (session == NULL)",
-    "        return;",
-    "    rt_pool_free(session->pool);",
-    "    free(session->arena);",
-    "    free(session);",
-    "}",
-    "",
-    "static bool is_valid(const int32_t *tokens, int64_t count) {",
-    "    if (MODEL_WINDOW > 0 ? count != MODEL_WINDOW : count < 1 || count > MODEL_CONTEXT)",
-    "        return false;",
-    "    for (int64_t i = 0; i < count; i++) {",
-    "        if (tokens[i] < 0 || tokens[i] >= MODEL_VOCAB)",
-    "            return false;",
-    "    }",
-    "    return true;",
-    "}",
-    "",
-    NULL,
-};
-
-static void write_sessions(const Export *x, Writer *w) {
-    bool sized = x->m->symbols.len > 0;
-    write_line(w, 0, NULL, "const %s *model_weights(const ModelFile *file) {", root_type(x));
-    write_line(w, 1, NULL, "return &file->weights;");
-    write_line(w, 0, NULL, "}");
-    write_blank(w);
-    lines(w, session_head);
-    write_line(w, 1, NULL, "session->bytes = arena_bytes(%s) + 64;", sized ? "MODEL_CONTEXT" : "");
-    lines(w, session_tail);
-}
-
-static void write_entry_call(const Export *x, Writer *w, int indent, const LoopFn *f, bool greedy) {
-    const CodegenOptions *o = x->o;
-    const char *args[8];
-    int n = 0, first = o->entry->self ? 1 : 0;
-    if (f->uses_work)
-        args[n++] = "work";
-    if (f->symbols.len)
-        args[n++] = "count";
-    args[n++] = "next";
-    for (int i = 0; i < f->source->params.len && n < 8; i++) {
-        int p = i - first;
-        if (!f->param_used[i])
-            continue;
-        if (i < first)
-            args[n++] = "model";
-        else if (p == o->key)
-            args[n++] = "key";
-        else if (p == o->tokens)
-            args[n++] = "tokens";
-        else if (p == o->temperature)
-            args[n++] = greedy ? "1.0f" : "temperature";
-        else
-            loop_fail(x->m, "the entry's parameter %s can't be given to an exported program",
-                      core_value(f->source, f->source->params.data[i])->name);
-    }
-    write_call(w, indent, f->name, n, args, ";");
-}
-
-static bool passes(const LoopFn *f, int param) {
-    return param >= 0 && f && f->param_used[param];
-}
-
-static void write_next(const Export *x, Writer *w) {
-    const LoopFn *f = x->entry, *g = x->greedy ? x->greedy : x->entry;
-    static const char *const args[] = {"Session *session", "const int64_t key[2]",
-                                       "const int32_t *tokens", "int64_t count",
-                                       "float temperature"};
-    int first = x->o->entry->self ? 1 : 0;
-    bool weights = passes(f, first - 1) || passes(g, first - 1);
-    bool key = x->o->key >= 0 && (passes(f, first + x->o->key) || passes(g, first + x->o->key));
-    write_call(w, 0, "int32_t session_next", 5, args, " {");
-    write_line(w, 1, NULL, "if (!is_valid(tokens, count))");
-    write_line(w, 2, NULL, "return -1;");
-    if (!key)
-        write_line(w, 1, NULL, "(void)key; // nothing is drawn");
-    if (f->uses_work || g->uses_work) {
-        if (x->m->symbols.len) {
-            write_line(w, 1, NULL, "if (arena_bytes(count) > session->bytes)");
-            write_line(w, 2, NULL, "return -1;");
-        }
-        write_line(w, 1, NULL, "Work work = {session->pool, session->arena};");
-    }
-    if (weights)
-        write_line(w, 1, NULL, "const %s *model = &session->file->weights;", root_type(x));
-    write_line(w, 1, NULL, "int32_t next[1];");
-    write_line(w, 1, NULL, "if (temperature == 0) {");
-    write_entry_call(x, w, 2, g, true);
-    write_line(w, 1, NULL, "} else {");
-    write_entry_call(x, w, 2, f, false);
-    write_line(w, 1, NULL, "}");
-    write_line(w, 1, NULL, "return next[0];");
-    write_line(w, 0, NULL, "}");
+    write_lines(w, open_functions);
 }
 
 // ---- model.c -----------------------------------------------------------------------------------
@@ -470,7 +327,7 @@ void write_model_c(const Export *x, Writer *w) {
     };
     write_comment(w, 0,
                   "The model's functions, callees first; at the end its weights and sessions.");
-    lines(w, includes);
+    write_lines(w, includes);
     write_json(x, w, "model_name_json", x->o->model_name);
     write_json(x, w, "model_weights_json", x->o->weights_name);
     write_blank(w);
@@ -478,6 +335,12 @@ void write_model_c(const Export *x, Writer *w) {
     write_blank(w);
     write_loading(x, w);
     write_open(w);
-    write_sessions(x, w);
-    write_next(x, w);
+    write_line(w, 0, NULL, "const %s *model_weights(const ModelFile *file) {", root_type(x));
+    write_line(w, 1, NULL, "return &file->weights;");
+    write_line(w, 0, NULL, "}");
+    write_blank(w);
+    if (x->step)
+        write_session_c(x, w);
+    else
+        write_whole_c(x, w);
 }

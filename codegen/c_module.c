@@ -13,6 +13,7 @@ typedef struct {
     bool buffers; // some function takes memory
     bool larger;  // sizes are compared
     bool rows;    // matrices go to rt_matmul_nt
+    bool keeps;   // rows of states are stored
 } Needs;
 
 static bool stmts_call(const Stmts *list, const char *name) {
@@ -43,16 +44,12 @@ static Needs find_needs(const LoopModule *m) {
         n.rows |= stmts_call(&f->body, "rt_matmul_nt");
     }
     n.larger |= roots > 1;
+    n.keeps = m->keeps;
     return n;
 }
 
 static void lines(Writer *w, const char *const *text) {
-    for (; *text; text++) {
-        if (**text)
-            write_line(w, 0, NULL, "%s", *text);
-        else
-            write_blank(w);
-    }
+    write_lines(w, text);
     write_blank(w);
 }
 
@@ -97,6 +94,23 @@ static const char *const rows_text[] = {
     NULL,
 };
 
+static const char *const keep_text[] = {
+    "// Stores `count` rows of `bytes` bytes at positions pos, pos + 1, .. of a state, nowhere "
+    "outside",
+    "// of 0 .. capacity - 1.",
+    "static void keep_rows(void *state, int64_t capacity, const void *rows, int64_t count, "
+    "int64_t pos,",
+    "                      int64_t bytes) {",
+    "    for (int64_t i = 0; i < count; i++) {",
+    "        if (pos + i < 0 || pos + i >= capacity)",
+    "            continue;",
+    "        unsigned char *to = (unsigned char *)state + (pos + i) * bytes;",
+    "        memcpy(to, (const unsigned char *)rows + i * bytes, (size_t)bytes);",
+    "    }",
+    "}",
+    NULL,
+};
+
 static void write_helpers(Writer *w, const Needs *n) {
     if (n->work)
         lines(w, work_text);
@@ -106,6 +120,8 @@ static void write_helpers(Writer *w, const Needs *n) {
         lines(w, larger_text);
     if (n->rows)
         lines(w, rows_text);
+    if (n->keeps)
+        lines(w, keep_text);
 }
 
 // ---- One function ------------------------------------------------------------------------------

@@ -12,18 +12,31 @@ typedef struct {
     Str text;         // its contents
 } GenFile;
 
+// A derived step: one chunk of every sequence of a batch, from states that are kept.
+//
+//     fn(self, tokens i32[B, C], pos i32[B], count i32[B], states..) -> logits [B, vocab]
+//
+// A state is [.., B, Cap, ..]; positions in use are L. See compiler/opt/incremental.h.
+typedef struct {
+    const CoreFn *fn;                            // a method of the model
+    const Dim *rows, *width, *capacity, *length; // the symbols B, C, Cap, L
+    int64_t max_rows;                            // most sequences of a session
+    int64_t chunk;                               // tokens of a prompt at a time, where not asked
+} CodegenStep;
+
 // What an export fixes. The entry is a method of the model.
 typedef struct {
-    const CoreFn *entry;  // (self, [key], tokens [B, S; i32], ...) -> [B; i32]
-    const CoreFn *greedy; // the same without randomness, for temperature 0; or NULL
-    int key;              // index among the entry's parameters after self; -1 if absent
-    int tokens;           // likewise; required
-    int temperature;      // likewise; an f32 scalar; -1 if absent
-    const Dim *batch;     // the symbol B of the tokens' first axis, taken as 1; NULL if it is 1
-    const Dim *length;    // the symbol S of their second axis; NULL for a fixed window
-    int64_t context;      // bound on prompt + tokens; the window's size if there is one
-    bool window;          // the entry takes exactly `context` tokens, the last ones
-    int64_t vocab;        // tokens are 0 .. vocab - 1
+    const CodegenStep *step; // with it, of the next six only key matters: are tokens drawn?
+    const CoreFn *entry;     // (self, [key], tokens [B, S; i32], ...) -> [B; i32]
+    const CoreFn *greedy;    // the same without randomness, for temperature 0; or NULL
+    int key;                 // index among the entry's parameters after self; -1 if absent
+    int tokens;              // likewise; required
+    int temperature;         // likewise; an f32 scalar; -1 if absent
+    const Dim *batch;        // the symbol B of the tokens' first axis, taken as 1; NULL if it is 1
+    const Dim *length;       // the symbol S of their second axis; NULL for a fixed window
+    int64_t context;         // bound on prompt + tokens; the window's size if there is one
+    bool window;             // the entry takes exactly `context` tokens, the last ones
+    int64_t vocab;           // tokens are 0 .. vocab - 1
     double default_temperature; // where --temperature is not given
     const char *model_name;     // the strings that --json reports
     const char *weights_name;   // likewise
@@ -38,6 +51,17 @@ typedef struct {
 // given by a user of `generate`: there must be none.
 bool codegen_c(Core *c, const CodegenOptions *o, GenFile **files, int *count, char *error,
                size_t n);
+
+// What a session of the exported program allocates, in bytes.
+typedef struct {
+    int64_t arena; // temporaries of a step
+    int64_t cache; // states
+} CodegenMemory;
+
+// The same sizes that the exported program computes, for `rows` sequences of at most `capacity`
+// tokens that are read `chunk` at a time. Without a step: the whole context of `capacity` tokens.
+bool codegen_memory(Core *c, const CodegenOptions *o, int64_t rows, int64_t capacity, int64_t chunk,
+                    CodegenMemory *memory, char *error, size_t n);
 
 // `serin dump --stage=loop` and `--stage=c`: every function, free symbols left as parameters.
 bool codegen_dump_loop(Core *c, StrBuf *out, char *error, size_t n);

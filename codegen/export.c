@@ -27,6 +27,15 @@ static bool is_source(const char *name) {
     return n > 2 && strcmp(name + n - 2, ".c") == 0;
 }
 
+static bool is_program(const char *name) {
+    static const char *const names[] = {"generate.c", "options.c", "cached.c", "whole.c"};
+    for (int i = 0; i < 4; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void add_makefile(Export *x) {
     StrBuf b = strbuf_new(arena_of(x));
     strbuf_printf(&b, "# make                    builds generate\n"
@@ -43,11 +52,12 @@ static void add_makefile(Export *x) {
                       "MODEL =");
     for (int i = 0; i < x->files.len; i++) {
         const char *name = x->files.data[i].name;
-        if (is_source(name) && strcmp(name, "generate.c") != 0)
+        if (is_source(name) && !is_program(name))
             strbuf_printf(&b, " %.*s.o", (int)strlen(name) - 2, name);
     }
-    strbuf_printf(&b, "\n\ngenerate: generate.o libmodel.a\n"
-                      "\t$(CC) $(CFLAGS) -o $@ generate.o libmodel.a -lpthread -lm\n"
+    strbuf_printf(&b, "\nPROGRAM = generate.o options.o %s", x->step ? "cached.o" : "whole.o");
+    strbuf_printf(&b, "\n\ngenerate: $(PROGRAM) libmodel.a\n"
+                      "\t$(CC) $(CFLAGS) -o $@ $(PROGRAM) libmodel.a -lpthread -lm\n"
                       "\n"
                       "# the model for another program: include model.h\n"
                       "libmodel.a: $(MODEL)\n"
@@ -84,17 +94,23 @@ static void add_readme(Export *x) {
         "The numbers printed are those of `serin serve`, bit for bit, with any compiler,\n"
         "optimisation level, number of threads and kind of vector instructions.\n\n"
         "| file | holds |\n|---|---|\n"
-        "| `model.h` | the weights' structs; opening a file, sessions, the next token |\n"
+        "| `model.h` | the weights' structs; opening a file, sessions, %s |\n"
         "| `model.c` | the model, a function for each function of its source |\n"
-        "| `generate.c` | the program: prompt in, tokens out |\n"
+        "| `generate.c` `options.c` `%s` | the program: prompt in, tokens out |\n"
         "| `weights.bin` | the weights, mapped at start |\n"
         "| the others | matrix products, elementary functions, threads |\n\n",
-        one_line(arena_of(x), o->model_name));
+        one_line(arena_of(x), o->model_name), x->step ? "the cache, a step" : "the next token",
+        x->step ? "cached.c" : "whole.c");
     strbuf_printf(&b, "The vocabulary has %lld tokens. ", (long long)o->vocab);
     if (o->window)
         strbuf_printf(&b, "The model sees the last %lld tokens.\n", (long long)o->context);
     else
         strbuf_printf(&b, "Prompt and generated tokens are %lld at most.\n", (long long)o->context);
+    if (o->step)
+        strbuf_printf(&b,
+                      "What a token needs of those before it is kept in a cache; prompts are read\n"
+                      "in chunks, and up to %lld of them are a batch.\n",
+                      (long long)o->step->max_rows);
     strbuf_printf(&b, "\nTo use it from another program: link `libmodel.a`, and see `model.h`.\n");
     add_file(x, "README.md", &b);
 }
@@ -108,17 +124,6 @@ static void add_format(Export *x) {
                       "AllowShortIfStatementsOnASingleLine: Never\n"
                       "SortIncludes: false\n");
     add_file(x, ".clang-format", &b);
-}
-
-static void add_generate(Export *x) {
-    for (int i = 0; i < x->o->runtime_count; i++) {
-        if (strcmp(x->o->runtime[i].name, "runtime/program/generate.c") != 0)
-            continue;
-        GenFile f = {"generate.c", x->o->runtime[i].text};
-        vec_push(arena_of(x), &x->files, f);
-        return;
-    }
-    loop_fail(x->m, "the runtime has no program/generate.c");
 }
 
 // ---- Checks ------------------------------------------------------------------------------------
@@ -135,7 +140,7 @@ static bool is_tensor(const CoreType *t, Dtype dtype, int rank) {
 }
 
 // What the session's functions assume; NULL if all is well.
-static const char *entry_fault(const CodegenOptions *o) {
+static const char *whole_fault(const CodegenOptions *o) {
     const Region *r = &o->entry->region;
     const CoreType *result =
         r->yields.len == 1 ? core_value(o->entry, r->yields.data[0])->type : NULL;
@@ -149,29 +154,62 @@ static const char *entry_fault(const CodegenOptions *o) {
         return "the entry's temperature is not an f32 scalar";
     if (!is_tensor(result, DT_I32, 1))
         return "the entry does not give tokens [B; i32]";
-    if (o->context < 1 || o->context > INT32_MAX || o->vocab < 1 || o->vocab > INT32_MAX)
-        return "the context or the vocabulary is empty or beyond 31 bits";
     if (o->length && o->window)
         return "a window has no symbol for its length";
     return NULL;
 }
 
-static void check_symbols(const LoopModule *m, const CodegenOptions *o) {
+static const char *step_fault(const CodegenOptions *o) {
+    const CoreFn *f = o->step->fn;
+    if (!f->self || f->params.len != 4 + f->states.len || f->region.yields.len != 1)
+        return "the step is not one of a model";
+    for (int i = 1; i < 4; i++) {
+        if (!is_tensor(core_value(f, f->params.data[i])->type, DT_I32, i == 1 ? 2 : 1))
+            return "the step's tokens, positions and counts are not i32";
+    }
+    const CoreType *t = core_value(f, f->region.yields.data[0])->type;
+    int64_t vocab;
+    bool logits = t->kind == CORE_TENSOR && t->rank == 2 && dtype_is_float(t->dtype) &&
+                  t->dtype != DT_F64 && dim_is_const(t->dims[1], &vocab) && vocab == o->vocab;
+    if (!logits)
+        return "the step does not give logits [B, V] of 16 or 32 bits";
+    if (o->window)
+        return "a window has no step";
+    if (o->step->max_rows < 1 || o->step->max_rows > 65536 || o->step->chunk < 1 ||
+        o->step->chunk > INT32_MAX)
+        return "the batch or the chunk is empty or too large";
+    return NULL;
+}
+
+static const char *fault_of(const CodegenOptions *o) {
+    if (o->context < 1 || o->context > INT32_MAX || o->vocab < 1 || o->vocab > INT32_MAX)
+        return "the context or the vocabulary is empty or beyond 31 bits";
+    return o->step ? step_fault(o) : whole_fault(o);
+}
+
+static bool is_bound(const LoopOptions *l, const Dim *symbol) {
+    for (int i = 0; i < l->bound_count; i++) {
+        if (l->bounds[i].symbol == symbol)
+            return true;
+    }
+    return false;
+}
+
+static void check_symbols(LoopModule *m, const LoopOptions *l) {
     for (int i = 0; i < m->fns.len; i++) {
         const LoopFn *f = m->fns.data[i];
         for (int s = 0; f->live && s < f->symbols.len; s++) {
-            if (f->symbols.data[s] != o->length)
-                loop_fail((LoopModule *)m, "the dimension %s is not bound",
-                          dim_name(f->symbols.data[s]));
+            if (!is_bound(l, f->symbols.data[s]))
+                loop_fail(m, "the dimension %s is not bound", dim_name(f->symbols.data[s]));
         }
     }
 }
 
-// Only the length is a parameter in an exported program.
-static void keep_length(LoopModule *m, const CodegenOptions *o) {
+// Only what a run binds is a parameter in an exported program.
+static void keep_bound(LoopModule *m, const LoopOptions *l) {
     int kept = 0;
     for (int i = 0; i < m->symbols.len; i++) {
-        if (m->symbols.data[i].dim == o->length)
+        if (is_bound(l, m->symbols.data[i].dim))
             m->symbols.data[kept++] = m->symbols.data[i];
     }
     m->symbols.len = kept;
@@ -187,20 +225,75 @@ static const LoopFn *find(const LoopModule *m, const CoreFn *fn) {
     return NULL;
 }
 
-static void add_files(Export *x) {
-    static const char *const always[] = {"RtPool", "rt_key", "rt_child"};
-    Session *s = x->m->core->session;
-    x->entry = find(x->m, x->o->entry);
-    x->greedy = find(x->m, x->o->greedy);
-    check_symbols(x->m, x->o);
-    keep_length(x->m, x->o);
+static void build_loops(Core *c, Export *x) {
+    const CodegenOptions *o = x->o;
+    const CodegenStep *s = o->step;
+    const CoreFn *step_roots[] = {s ? s->fn : NULL}, *roots[] = {o->entry, o->greedy};
+    LoopBound whole[] = {{o->length, o->context}}, bounds[4] = {{0}};
+    LoopOptions l = {.roots = s ? step_roots : roots,
+                     .root_count = !s && o->greedy ? 2 : 1,
+                     .one = s ? NULL : o->batch,
+                     .bounds = s ? bounds : whole,
+                     .bound_count = s ? 4 : o->length != NULL};
+    if (s) {
+        bounds[0] = (LoopBound){s->rows, s->max_rows};
+        bounds[1] = (LoopBound){s->width, o->context};
+        bounds[2] = (LoopBound){s->capacity, o->context};
+        bounds[3] = (LoopBound){s->length, o->context};
+    }
+    x->m = loop_build(c, &l);
+    x->root = s ? s->fn : o->entry;
     if (x->m->error)
         return;
+    x->step = s ? find(x->m, s->fn) : NULL;
+    x->entry = s ? NULL : find(x->m, o->entry);
+    x->greedy = s ? NULL : find(x->m, o->greedy);
+    check_symbols(x->m, &l);
+    keep_bound(x->m, &l);
+}
+
+bool export_build(Core *c, const CodegenOptions *o, Export *x, char *error, size_t n) {
+    const char *fault = fault_of(o);
+    *x = (Export){.o = o};
+    if (!fault) {
+        build_loops(c, x);
+        fault = x->m->error;
+    }
+    if (fault)
+        snprintf(error, n, "%s", fault);
+    return !fault;
+}
+
+// Files of the exported program's own that stand in the runtime's folder `program`.
+static void add_program(Export *x) {
+    static const char *const names[] = {"generate.c", "generate.h", "options.c", NULL};
+    const char *loop = x->step ? "cached.c" : "whole.c";
+    for (int k = 0; k < 4; k++) {
+        const char *name = names[k] ? names[k] : loop;
+        const char *path = arena_printf(arena_of(x), "runtime/program/%s", name);
+        bool found = false;
+        for (int i = 0; i < x->o->runtime_count && !found; i++) {
+            found = strcmp(x->o->runtime[i].name, path) == 0;
+            if (found)
+                vec_push(arena_of(x), &x->files, ((GenFile){name, x->o->runtime[i].text}));
+        }
+        if (!found)
+            loop_fail(x->m, "the runtime has no program/%s", name);
+    }
+}
+
+static void add_files(Export *x) {
+    static const char *const always[] = {"RtPool", "rt_key", "rt_child"};
+    static const char *const sampling[] = {"rt_argmax", "rt_sample", "rt_bf16_to_f32",
+                                           "rt_f16_to_f32"};
+    Session *s = x->m->core->session;
     add_written(x, "model.h", write_model_h);
     add_written(x, "model.c", write_model_c);
-    add_generate(x);
+    add_program(x);
     for (int i = 0; i < 3; i++)
         map_put(s->arena, &x->m->units, session_name(s, always[i]), x);
+    for (int i = 0; i < 4 && x->step; i++) // the last two where the logits have 16 bits
+        map_put(s->arena, &x->m->units, session_name(s, sampling[i]), x);
     if (!x->m->error)
         add_runtime(x, &x->m->units);
     add_makefile(x);
@@ -210,20 +303,10 @@ static void add_files(Export *x) {
 
 bool codegen_c(Core *c, const CodegenOptions *o, GenFile **files, int *count, char *error,
                size_t n) {
-    const char *fault = entry_fault(o);
-    if (fault) {
-        snprintf(error, n, "%s", fault);
+    Export x;
+    if (!export_build(c, o, &x, error, n))
         return false;
-    }
-    const CoreFn *roots[] = {o->entry, o->greedy};
-    LoopOptions l = {.roots = roots,
-                     .root_count = o->greedy ? 2 : 1,
-                     .one = o->batch,
-                     .length = o->length,
-                     .context = o->context};
-    Export x = {.m = loop_build(c, &l), .o = o};
-    if (!x.m->error)
-        add_files(&x);
+    add_files(&x);
     if (x.m->error) {
         snprintf(error, n, "%s", x.m->error);
         return false;

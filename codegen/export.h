@@ -7,6 +7,8 @@ typedef VEC(GenFile) GenFiles;
 typedef struct {
     LoopModule *m;
     const CodegenOptions *o;
+    const CoreFn *root;   // whose first parameter is the model: the step, or the entry
+    const LoopFn *step;   // the step's function, or NULL
     const LoopFn *entry;  // the entry's function
     const LoopFn *greedy; // likewise; or NULL
     GenFiles files;
@@ -15,6 +17,16 @@ typedef struct {
 // model.h and model.c (c_model.c).
 void write_model_h(const Export *x, Writer *w);
 void write_model_c(const Export *x, Writer *w);
+
+// Sessions, the cache and what computes with them (c_session.c).
+void write_session_h(const Export *x, Writer *w);
+void write_session_c(const Export *x, Writer *w);
+void write_whole_h(Writer *w); // where there is no step (c_whole.c)
+void write_whole_c(const Export *x, Writer *w);
+const char *root_type(const Export *x); // of the model's weights (c_model.c)
+
+// Makes loops of what the options ask for; false after writing to error (export.c).
+bool export_build(Core *c, const CodegenOptions *o, Export *x, char *error, size_t n);
 
 // The parts of the runtime's files that `names` (Map of interned names) and the exported program
 // need, appended to the files (runtime_units.c). Faults go to the module.

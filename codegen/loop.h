@@ -104,12 +104,13 @@ typedef struct {
     bool *param_used;         // which of the Core parameters are among them
     bool returns;             // the one result is a scalar of type `result`
     LoopType result;
-    Stmts body;                // S_FOR
-    VEC(const Expr *) buffers; // bytes of each buffer
-    VEC(int) callees;          // numbers of LoopFns
-    struct Names *names;       // its scope
-    bool root;                 // asked for, not only called
-    bool live;                 // a root, or called by a live one
+    Stmts body;                   // S_FOR
+    VEC(const Expr *) buffers;    // bytes of each buffer
+    VEC(const Dim *) buffer_dims; // likewise
+    VEC(int) callees;             // numbers of LoopFns
+    struct Names *names;          // its scope
+    bool root;                    // asked for, not only called
+    bool live;                    // a root, or called by a live one
 } LoopFn;
 
 // A symbol's name in C and its range.
@@ -134,6 +135,7 @@ typedef struct {
     const Dim *one;        // a symbol taken as 1 (the batch); or NULL
     VEC(LoopBlock) blocks; // members before owners
     VEC(LoopFn *) fns;     // callees before callers
+    bool keeps;            // rows of states are stored
     Map units;             // names of the runtime's functions in use, as interned Names
     char *error;           // first fault, or NULL
 } LoopModule;
@@ -172,13 +174,19 @@ void loop_fail(LoopModule *m, const char *format, ...) __attribute__((format(pri
 // ---- The stages
 // ------------------------------------------------------------------------------------
 
+// A symbol that an exported program binds when it runs: 1 to `most`.
+typedef struct {
+    const Dim *symbol;
+    int64_t most;
+} LoopBound;
+
 // What to make loops of: the functions and what they call; the symbol `one` is taken as 1.
 typedef struct {
     const CoreFn *const *roots;
     int root_count;
-    const Dim *one;    // or NULL
-    const Dim *length; // a symbol with a bound of its own; or NULL
-    int64_t context;   // that bound
+    const Dim *one;          // or NULL
+    const LoopBound *bounds; // of some symbols; the others may be 0 and have their own bounds
+    int bound_count;
 } LoopOptions;
 
 // Core -> Loop IR. On a fault the module's error is set.

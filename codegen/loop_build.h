@@ -104,8 +104,12 @@ void close_nest(Body *k, const Nest *nest);
 void build_comp(FnBuild *b, Val v, const Expr *target);
 bool build_contraction(FnBuild *b, const Value *v, const Expr *target);
 bool build_split(FnBuild *b, Val v, const Expr *target);
-const Expr *build_dot(Body *k); // a reduction that is one call of the runtime; or NULL
+void build_tensor_pick(FnBuild *b, Val v); // a pick of a tensor (loop_state.c)
+void build_write(FnBuild *b, Val v);       // rows of a state, a loop over its sequences
+const Expr *build_dot(Body *k);            // a reduction that is one call of the runtime; or NULL
 Stmt *emit(FnBuild *b, StmtOp op);
+void begin_value(FnBuild *b, const Value *v, bool loops); // its comment, a blank line
+const Expr *take_item(FnBuild *b, Val v, int item);       // memory, or a new variable
 const Expr *open_index(FnBuild *b, const Comp *comp, int index);
 Stmt *close_loop(FnBuild *b, Stmts *outer, const Expr *index, const Dim *extent);
 const Expr *flat_index(FnBuild *b, const CoreType *t, const Expr *const *at);
@@ -117,7 +121,8 @@ void plan_fn(FnBuild *b);
 const Expr *plan_take(FnBuild *b, int storage, const char *name, const char *note);
 void plan_release(FnBuild *b, int position);
 bool plan_steal(FnBuild *b, int from, int to);
-Val viewed(const FnBuild *b, Val v); // the argument whose memory a view shares; or 0
+Val viewed(const FnBuild *b, Val v);    // the argument whose memory a view shares; or 0
+bool is_state(const FnBuild *b, Val v); // a state, a pick of one, or one after a write
 
 // Functions (loop_fn.c).
 const char *fn_noun(LoopModule *m, const CoreFn *f); // "linear_forward"

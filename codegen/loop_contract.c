@@ -171,27 +171,44 @@ const Expr *build_dot(Body *k) {
 
 // What a kernel is called with.
 typedef struct {
-    int x, w;       // reads: rows of the output's m, of its n
-    int m, n;       // output indices; m is -1 if there is one row
-    const Dim *ldx; // elements from row to row
-    const Dim *ldw; // likewise
-    bool nn;        // w is read along n, not along the reduction
+    int x, w;        // reads: rows of the output's m, of its n
+    int n;           // output index of the result's columns
+    int first, m;    // those of its rows: `first` to m, adjacent in memory; m is -1 if there is one
+    const Dim *rows; // how many rows: the product of their extents
+    const Dim *ldx;  // elements from row to row
+    const Dim *ldw;  // likewise
+    bool nn;         // w is read along n, not along the reduction
 } Product;
 
-// Picks the output index that only x has, as near to n as can be.
-static bool pick_rows(Body *k, Product *p) {
-    p->m = -1;
+// The stride of x along an output index that only x has; NULL if w has it too.
+static const Dim *row_stride(Body *k, const Product *p, int i) {
+    const Dim *x = stride(k, p->x, i), *w = stride(k, p->w, i);
+    return x && w && is_zero(w) && is_step(k, x) ? x : NULL;
+}
+
+// Picks the output index that only x has, as near to n as can be, and those before it that go on
+// where it ends: batch and position are the rows of one product.
+static void pick_rows(Body *k, Product *p) {
+    DimTable *dims = k->b->core->dims;
+    p->rows = dim_const(dims, 1);
     p->ldx = reduction_size(k);
-    for (int i = 0; i < k->comp->out; i++) {
-        if (i == p->n || dim_is_one(k->extents[i]))
-            continue;
-        const Dim *x = stride(k, p->x, i), *w = stride(k, p->w, i);
-        if (!x || !w || !is_zero(w) || !is_step(k, x))
-            continue;
-        p->m = i;
-        p->ldx = x;
+    for (p->m = p->n - 1; p->m >= 0; p->m--) {
+        if (!dim_is_one(k->extents[p->m]) && row_stride(k, p, p->m))
+            break;
     }
-    return true;
+    p->first = p->m;
+    if (p->m < 0)
+        return;
+    p->rows = k->extents[p->m];
+    p->ldx = row_stride(k, p, p->m);
+    for (int i = p->m - 1; i >= 0; i--) {
+        if (dim_is_one(k->extents[i]))
+            continue;
+        if (row_stride(k, p, i) != dim_mul(dims, p->ldx, p->rows))
+            break;
+        p->first = i;
+        p->rows = dim_mul(dims, p->rows, k->extents[i]);
+    }
 }
 
 static bool find_product(Body *k, Product *p) {
@@ -214,7 +231,8 @@ static bool find_product(Body *k, Product *p) {
         if (p->nn && (!dim_is_one(wn) || c->step == STEP_PAIRS || !is_step(k, wk)))
             continue;
         p->ldw = p->nn ? wk : wn;
-        return pick_rows(k, p);
+        pick_rows(k, p);
+        return true;
     }
     return false;
 }
@@ -234,7 +252,6 @@ static void emit_product(Body *k, const Product *p, const Expr *target) {
     int reads[] = {p->x, p->w};
     build_positions(k, 2, reads);
     const Expr *y = flat_index(b, k->value->type, k->index);
-    const Dim *one = dim_const(b->core->dims, 1);
     const Expr *pool = x_field(
         b->arena,
         x_unary(b->arena, X_ADDRESS, (LoopType){0}, x_name(b->arena, "work", (LoopType){0})),
@@ -242,7 +259,7 @@ static void emit_product(Body *k, const Product *p, const Expr *target) {
     const Expr *rows[] = {read_pointer(k, p->w), dim_expr(b, p->ldw)};
     bool wrap = !p->nn && !pairs; // f32 rows may come from a loader
     const Expr *args[10] = {pool,
-                            dim_expr(b, p->m < 0 ? one : k->extents[p->m]),
+                            dim_expr(b, p->rows),
                             dim_expr(b, k->extents[p->n]),
                             dim_expr(b, reduction_size(k)),
                             read_pointer(k, p->x),
@@ -271,7 +288,7 @@ bool build_contraction(FnBuild *b, const Value *v, const Expr *target) {
     k->list = b->list;
     Stmts *bodies = NEW_N(b->arena, Stmts, out), **outer = NEW_N(b->arena, Stmts *, out);
     for (int i = 0; i < out; i++) {
-        if (i == p.m || i == p.n || dim_is_one(k->extents[i]))
+        if ((i >= p.first && i <= p.m) || i == p.n || dim_is_one(k->extents[i]))
             continue;
         k->index[i] = open_index(b, v->comp, i);
         outer[i] = b->list;

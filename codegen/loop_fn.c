@@ -15,7 +15,7 @@ static bool is_simple(const Stmt *s) {
 }
 
 // What stands before the statements of a value: a blank line before loops and new source lines.
-static void begin(FnBuild *b, const Value *v, bool loops) {
+void begin_value(FnBuild *b, const Value *v, bool loops) {
     const char *comment = v->comment;
     if (comment && b->comment && strcmp(comment, b->comment) == 0)
         comment = NULL;
@@ -82,7 +82,7 @@ static const char *value_noun(const FnBuild *b, const Value *v) {
 }
 
 // The memory, or the new variable, for item `item` of a value.
-static const Expr *take_item(FnBuild *b, Val v, int item) {
+const Expr *take_item(FnBuild *b, Val v, int item) {
     const Value *value = core_value(b->fn, v);
     Storage *s = storage_of(b, v, item);
     const char *noun = s->hint ? s->hint : value_noun(b, value);
@@ -99,7 +99,7 @@ static void build_view(FnBuild *b, Val v) {
     const Expr *base = argument(b, viewed(b, v));
     if (!b->places[v].needed)
         return; // a result: its memory is the argument's
-    begin(b, value, false);
+    begin_value(b, value, false);
     Stmt *s = emit(b, S_LET);
     s->type = loop_pointer(value->type->dtype, true);
     s->name = names_pick(b->names, value->name ? value->name : "view");
@@ -132,7 +132,7 @@ static void build_computed(FnBuild *b, Val v) {
     if (build_literal(b, v))
         return;
     names_release(b->names, mark);
-    begin(b, value, value->type->rank > 0 || value->comp->red > 0);
+    begin_value(b, value, value->type->rank > 0 || value->comp->red > 0);
     build_comp(b, v, take_item(b, v, 0));
 }
 
@@ -187,7 +187,7 @@ static void build_call(FnBuild *b, Val v) {
     const LoopFn *callee = b->module->fns.data[number];
     Args args = {0};
     note_callee(b, number);
-    begin(b, value, false);
+    begin_value(b, value, false);
     add_context(b, callee, &args);
     int items = value->type->kind == CORE_TUPLE ? value->type->item_count : 1;
     for (int i = 0; i < items && !callee->returns; i++)
@@ -232,10 +232,14 @@ static void build_member(FnBuild *b, Val v) {
 
 static void build_pick(FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
+    if (value->type->kind == CORE_TENSOR) {
+        build_tensor_pick(b, v);
+        return;
+    }
     const Expr *base = argument(b, value->args.data[0]);
     LoopType type = {.block = value->type->block, .constant = true};
     const Expr *x = x_index(b->arena, base, argument(b, value->args.data[1]));
-    begin(b, value, false);
+    begin_value(b, value, false);
     Stmt *s = emit(b, S_LET);
     s->type = type;
     s->name = names_pick(b->names, value->name ? value->name : "layer");
@@ -336,7 +340,9 @@ static void end_turn(FnBuild *b, Val v) {
 static void build_loop(FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
     const Loop *loop = value->loop;
-    begin(b, value, true);
+    begin_value(b, value, true);
+    if (loop->region.yields.len > loop->carried.len)
+        loop_fail(b->module, "%s: a loop that stacks values is not there yet in C", b->fn->label);
     for (int i = 0; i < loop->carried.len; i++)
         start_carried(b, v, i);
     const Value *index = core_value(b->fn, loop->index);
@@ -376,7 +382,13 @@ static void build_value(FnBuild *b, Val v) {
     case OP_PICK:
         build_pick(b, v);
         break;
-    default: // OP_RESULT has its tuple's memory
+    case OP_WRITE:
+        build_write(b, v);
+        break;
+    case OP_RESULT: // it has its tuple's memory
+        break;
+    default:
+        loop_fail(b->module, "%s: `%s` is not there yet in C", b->fn->label, op_text(value->op));
         break;
     }
 }
@@ -430,7 +442,7 @@ static void declare_params(FnBuild *b) {
         bool self = fn->self && i == 0;
         const char *name = names_pick(b->names, self ? "self" : p->name ? p->name : "x");
         LoopType type = t->kind != CORE_TENSOR ? (LoopType){.block = t->block, .constant = true}
-                        : t->rank              ? loop_pointer(t->dtype, true)
+                        : t->rank              ? loop_pointer(t->dtype, !is_state(b, v))
                                                : loop_scalar(t->dtype);
         bool shaped = t->kind == CORE_TENSOR && t->rank > 0;
         add_param(b, name, type, shaped ? shape_text(b->module, t) : NULL);
@@ -505,6 +517,7 @@ LoopFn *loop_build_fn(LoopModule *m, const CoreFn *fn) {
         const Expr *bytes = dim_expr(b, b->slots.data[i].bytes);
         b->slots.data[i].stmt->value = bytes;
         vec_push(a, &f->buffers, bytes);
+        vec_push(a, &f->buffer_dims, b->slots.data[i].bytes);
         f->uses_work = true;
     }
     loop_sweep(m, f, results);

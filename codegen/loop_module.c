@@ -11,9 +11,13 @@ static void add_symbols(LoopModule *m, const LoopOptions *o) {
             continue;
         if (i < c->bounds.len && c->bounds.data[i] && dim_is_const(c->bounds.data[i], &bound))
             most = bound;
-        if (d == o->length)
-            most = o->context;
-        LoopSymbol s = {d, names_pick(m->names, dim_name(d)), d == o->length, most < 1 ? 1 : most};
+        bool bound_here = false;
+        for (int k = 0; k < o->bound_count; k++) {
+            if (o->bounds[k].symbol == d)
+                most = o->bounds[k].most;
+            bound_here |= o->bounds[k].symbol == d;
+        }
+        LoopSymbol s = {d, names_pick(m->names, dim_name(d)), bound_here, most < 1 ? 1 : most};
         vec_push(c->session->arena, &m->symbols, s);
     }
 }

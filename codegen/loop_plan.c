@@ -23,13 +23,32 @@ static bool is_identity(const FnBuild *b, const Value *v) {
     return t->dtype == v->type->dtype;
 }
 
+bool is_state(const FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    while (value->type->kind == CORE_TENSOR && (value->op == OP_PICK || value->op == OP_WRITE)) {
+        v = value->args.data[0];
+        value = core_value(b->fn, v);
+    }
+    for (int i = 0; i < b->fn->states.len; i++) {
+        if (b->fn->states.data[i] == v)
+            return true;
+    }
+    return false;
+}
+
 Val viewed(const FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
-    if (value->op != OP_COMP || value->type->rank == 0)
+    if (value->type->kind != CORE_TENSOR || value->type->rank == 0)
+        return 0;
+    if (value->op == OP_PICK || value->op == OP_WRITE)
+        return value->args.data[0];
+    if (value->op != OP_COMP)
         return 0;
     const Comp *c = value->comp;
-    if (is_identity(b, value))
-        return value->args.data[c->nodes.data[c->root].index];
+    if (is_identity(b, value)) { // of a state, it is a copy of what it holds now
+        Val x = value->args.data[c->nodes.data[c->root].index];
+        return is_state(b, x) ? 0 : x;
+    }
     Val x = c->reshape ? value->args.data[0] : 0;
     return x && core_value(b->fn, x)->type->rank > 0 ? x : 0;
 }
@@ -54,6 +73,17 @@ static void mark_read(FnBuild *b, const Value *value) {
     }
 }
 
+static bool has_writes(const FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    if (value->op != OP_LOOP)
+        return value->op == OP_WRITE;
+    for (int i = 0; i < value->loop->region.body.len; i++) {
+        if (has_writes(b, value->loop->region.body.data[i]))
+            return true;
+    }
+    return false;
+}
+
 static void mark_region(FnBuild *b, const Region *r) {
     for (int i = 0; i < r->yields.len; i++) {
         b->places[r->yields.data[i]].used = true;
@@ -61,6 +91,7 @@ static void mark_region(FnBuild *b, const Region *r) {
     }
     for (int i = r->body.len - 1; i >= 0; i--) {
         const Value *value = core_value(b->fn, r->body.data[i]);
+        b->places[r->body.data[i]].used |= has_writes(b, r->body.data[i]);
         if (!b->places[r->body.data[i]].used)
             continue;
         if (value->op == OP_LOOP)

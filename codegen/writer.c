@@ -34,6 +34,15 @@ void write_blank(Writer *w) {
         add(w, 0, "", NULL);
 }
 
+void write_lines(Writer *w, const char *const *text) {
+    for (; *text; text++) {
+        if (**text)
+            write_line(w, 0, NULL, "%s", *text);
+        else
+            write_blank(w);
+    }
+}
+
 // Columns of UTF-8 text: one a character.
 static int columns(const char *text, int bytes) {
     int n = 0;

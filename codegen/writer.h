@@ -23,6 +23,7 @@ typedef struct {
 void write_line(Writer *w, int indent, const char *comment, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void write_blank(Writer *w);
+void write_lines(Writer *w, const char *const *text); // up to NULL; "" is an empty line
 
 // A comment of its own lines, wrapped between words. Control characters, line splices and
 // trigraphs in it are made harmless.

@@ -1,8 +1,7 @@
 // serin export PATH --target c --serve -o DIR: a C program and its weights.
 #include "base/embedded.h"
 #include "cli/cli.h"
-#include "cli/model.h"
-#include "codegen/codegen.h"
+#include "cli/model_codegen.h"
 #include "runtime/file.h"
 #include "runtime/pack_write.h"
 #include <errno.h>
@@ -63,7 +62,7 @@ static bool fill_row(void *user, size_t tensor, uint64_t unit, size_t size, void
 static bool write_weights(Model *m, const char *dir) {
     Packing p = {.m = m};
     RtError err;
-    core_weights(m->core, m->entry->self, add_source, &p);
+    core_weights(m->core, m->entry->self, add_source, &p); // the step's block has the same ones
     const char *path = arena_printf(m->a, "%s/weights.bin", dir);
     if (rt_pack_write(path, p.sources.data, (size_t)p.sources.len, fill_row, &p, &err))
         return true;
@@ -97,20 +96,11 @@ static bool write_file(Model *m, const char *dir, const GenFile *f) {
 
 static bool generate_files(Model *m, GenFile **files, int *count) {
     char error[512] = "";
-    CodegenOptions o = {.entry = m->entry,
-                        .greedy = m->greedy,
-                        .key = m->key,
-                        .tokens = m->tokens,
-                        .temperature = m->temperature,
-                        .length = m->length,
-                        .context = m->window ? m->window : m->context,
-                        .window = m->window > 0,
-                        .vocab = m->vocab,
-                        .default_temperature = m->serve.default_temperature,
-                        .model_name = m->serve.model->name,
-                        .weights_name = m->weights_name};
+    CodegenStep step;
+    CodegenOptions o;
+    Core *core = model_codegen(m, &o, &step);
     o.runtime = runtime_files(m->a, &o.runtime_count);
-    if (codegen_c(m->core, &o, files, count, error, sizeof error))
+    if (codegen_c(core, &o, files, count, error, sizeof error))
         return true;
     report(m->s, (Span){0}, E8001, "%s", error);
     return false;
@@ -154,6 +144,8 @@ static int export_model(Arena *a, const Args *args, Model *m) {
         code = model_lower(m, args, 0);
     if (code == EXIT_FINE)
         code = model_match_weights(m);
+    if (code == EXIT_FINE)
+        code = model_derive(m);
     if (code != EXIT_FINE)
         return code;
     if (!m->window && m->context < 0) {

@@ -1,151 +1,12 @@
 // Generates tokens: reads token ids, prints the ids that follow them.
-#include "model.h"
-#include "threefry.h"
+#include "generate.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-typedef struct {
-    const char **prompts; // texts of token ids
-    int prompt_count;     // how many
-    int64_t tokens;       // to generate for each
-    float temperature;    // 0: always the likeliest token
-    uint64_t seed;        // of the draws
-    const char *weights;  // file; NULL: weights.bin beside the program
-    int threads;          // 0: one for each processor
-    bool json;            // an object instead of ids
-} Options;
-
-static const char help[] =
-    "Generates tokens with the model that this program was made for.\n"
-    "\n"
-    "    ./generate --prompt \"1 2 3\" --tokens 16 --temperature 0\n"
-    "\n"
-    "  --prompt IDS       token ids separated by spaces; each --prompt gives a line\n"
-    "  --tokens N         how many to generate (16)\n"
-    "  --temperature X    0: the likeliest token; else tokens are drawn\n"
-    "  --seed S           of the draws (0)\n"
-    "  --weights FILE     packed weights (weights.bin beside this program)\n"
-    "  --threads N        threads of matrix products (one for each processor)\n"
-    "  --json             an object instead of ids\n"
-    "  --help             this text\n";
-
-// ---- Command line ------------------------------------------------------------------------------
-
-static bool parse_int(const char *text, int64_t least, int64_t most, int64_t *value) {
-    const char *p = text + (*text == '-');
-    int64_t v = 0;
-    if (*p == 0)
-        return false;
-    for (; *p; p++) {
-        if (*p < '0' || *p > '9' || v > (INT64_MAX - (*p - '0')) / 10)
-            return false;
-        v = 10 * v + (*p - '0');
-    }
-    *value = *text == '-' ? -v : v;
-    return *value >= least && *value <= most;
-}
-
-static bool parse_seed(const char *text, uint64_t *value) {
-    uint64_t v = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        uint64_t digit = (uint64_t)(*p - '0');
-        if (v > (UINT64_MAX - digit) / 10)
-            return false;
-        v = 10 * v + digit;
-    }
-    *value = v;
-    return p > text && *p == 0;
-}
-
-static bool parse_temperature(const char *text, float *value) {
-    char *end;
-    if (strspn(text, "0123456789.eE+-") != strlen(text))
-        return false;
-    *value = strtof(text, &end);
-    return end > text && *end == 0 && isfinite(*value) && *value >= 0;
-}
-
-static bool set_option(Options *o, const char *flag, const char *value) {
-    int64_t n = 0;
-    if (strcmp(flag, "--prompt") == 0) {
-        o->prompts[o->prompt_count++] = value;
-        return true;
-    }
-    if (strcmp(flag, "--weights") == 0) {
-        o->weights = value;
-        return true;
-    }
-    if (strcmp(flag, "--tokens") == 0)
-        return parse_int(value, 0, INT32_MAX, &o->tokens);
-    if (strcmp(flag, "--temperature") == 0)
-        return parse_temperature(value, &o->temperature);
-    if (strcmp(flag, "--seed") == 0)
-        return parse_seed(value, &o->seed);
-    bool ok = parse_int(value, 0, 256, &n); // --threads
-    o->threads = (int)n;
-    return ok;
-}
-
-static bool is_one_of(const char *flag, const char *const *list) {
-    for (; *list; list++) {
-        if (strcmp(flag, *list) == 0)
-            return true;
-    }
-    return false;
-}
-
-// Reads the command line. 0: go on; else the exit code plus 1.
-static int parse_options(Options *o, int argc, char **argv) {
-    static const char *const valued[] = {
-        "--prompt", "--tokens", "--temperature", "--seed", "--weights", "--threads", NULL};
-    static const char *const fixed[] = {"--ctx",   "--dim",     "--set", "--precision",
-                                        "--entry", "--backend", NULL};
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            fputs(help, stdout);
-            return 1;
-        }
-        if (strcmp(argv[i], "--json") == 0) {
-            o->json = true;
-            continue;
-        }
-        if (is_one_of(argv[i], fixed)) {
-            fprintf(stderr, "error: %s was fixed when this program was exported\n", argv[i]);
-            return 3;
-        }
-        if (!is_one_of(argv[i], valued)) {
-            fprintf(stderr, "error: there is no option %s (see --help)\n", argv[i]);
-            return 3;
-        }
-        if (i + 1 == argc) {
-            fprintf(stderr, "error: %s needs a value\n", argv[i]);
-            return 3;
-        }
-        if (!set_option(o, argv[i], argv[i + 1])) {
-            fprintf(stderr, "error: %s can't be %s\n", argv[i], argv[i + 1]);
-            return 3;
-        }
-        i++;
-    }
-    if (o->prompt_count)
-        return 0;
-    fprintf(stderr, "error: --prompt is missing (see --help)\n");
-    return 3;
-}
-
-// ---- Generation --------------------------------------------------------------------------------
-
-typedef struct {
-    int32_t *ids;   // prompt, then what was generated
-    int64_t prompt; // tokens of the prompt
-    int64_t count;  // all
-} Text;
+// ---- Texts -------------------------------------------------------------------------------------
 
 // The ids of a prompt, with room for `more`. 0: fine; else the exit code.
 static int read_prompt(const char *prompt, int64_t more, Text *text) {
@@ -224,31 +85,50 @@ static void print_text(const Options *o, const Text *text) {
     printf(", \"greedy\": %s, \"vocab\": %d}\n", greedy ? "true" : "false", MODEL_VOCAB);
 }
 
-// Generates after one prompt and prints. 0, or the exit code.
-static int generate(const Options *o, Session *session, const char *prompt) {
-    Text text = {0};
-    int code = read_prompt(prompt, o->tokens, &text);
-    if (!code)
-        code = check_length(&text, o->tokens);
+// Generates after all texts and prints. 0, or the exit code.
+static int generate_all(const Options *o, const ModelFile *file, Text *texts) {
     struct timespec start, end;
+    int n = o->prompt_count;
+    FILE *logits = o->logits ? fopen(o->logits, "wb") : NULL;
+    if (o->logits && !logits) {
+        fprintf(stderr, "error: can't write %s\n", o->logits);
+        return 2;
+    }
     clock_gettime(CLOCK_MONOTONIC, &start);
-    for (int64_t i = 1; !code && i <= o->tokens; i++) {
-        RtKey child = rt_child(rt_key(o->seed), (uint32_t)i);
-        int64_t key[2] = {child.word[0], child.word[1]};
-        int64_t from = MODEL_WINDOW > 0 ? text.count - MODEL_WINDOW : 0;
-        text.ids[text.count] =
-            session_next(session, key, text.ids + from, text.count - from, o->temperature);
-        text.count++;
-    }
+    bool good = generate_texts(o, file, texts, n, logits);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    if (!code) {
-        print_text(o, &text);
-        double s =
-            (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-        fprintf(stderr, "%lld tokens after %lld in %.2f s (%.1f a second)\n", (long long)o->tokens,
-                (long long)text.prompt, s, s > 0 ? (double)o->tokens / s : 0.0);
+    if (logits && fclose(logits) != 0 && good) {
+        fprintf(stderr, "error: can't write %s\n", o->logits);
+        good = false;
     }
-    free(text.ids);
+    if (!good)
+        return 1;
+    int64_t prompt = 0;
+    for (int i = 0; i < n; i++) {
+        print_text(o, &texts[i]);
+        prompt += texts[i].prompt;
+    }
+    double s = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    fprintf(stderr, "%lld tokens after %lld in %.2f s (%.1f a second)\n",
+            (long long)(n * o->tokens), (long long)prompt, s,
+            s > 0 ? (double)(n * o->tokens) / s : 0.0);
+    return 0;
+}
+
+// Reads and checks the prompts, and goes on. 0, or the exit code.
+static int generate(const Options *o, const ModelFile *file) {
+    Text *texts = calloc((size_t)o->prompt_count, sizeof *texts);
+    int code = texts ? 0 : 1;
+    for (int i = 0; i < o->prompt_count && !code; i++) {
+        code = read_prompt(o->prompts[i], o->tokens, &texts[i]);
+        if (!code)
+            code = check_length(&texts[i], o->tokens);
+    }
+    if (!code)
+        code = generate_all(o, file, texts);
+    for (int i = 0; texts && i < o->prompt_count; i++)
+        free(texts[i].ids);
+    free(texts);
     return code;
 }
 
@@ -275,13 +155,7 @@ static int run(const Options *o, const char *weights) {
         fprintf(stderr, "error: %s\n", error);
         return 1;
     }
-    Session *session = session_new(file, o->threads);
-    int code = session ? 0 : 1;
-    if (!session)
-        fprintf(stderr, "error: there is no memory for a session\n");
-    for (int i = 0; i < o->prompt_count && !code; i++)
-        code = generate(o, session, o->prompts[i]);
-    session_free(session);
+    int code = generate(o, file);
     model_close(file);
     if (fflush(stdout) != 0 && !code) {
         fprintf(stderr, "error: the output could not be written\n");
@@ -291,7 +165,7 @@ static int run(const Options *o, const char *weights) {
 }
 
 int main(int argc, char **argv) {
-    Options o = {.tokens = 16, .temperature = MODEL_TEMPERATURE};
+    Options o = {.tokens = 16, .temperature = MODEL_TEMPERATURE, .chunk = MODEL_CHUNK};
     o.prompts = malloc(((size_t)argc + 1) * sizeof *o.prompts);
     if (!o.prompts)
         return 1;

@@ -1,0 +1,8 @@
+// A model as the code generator takes it.
+#pragma once
+#include "cli/model.h"
+#include "codegen/codegen.h"
+
+// What an export fixes, of a model that is lowered and derived; *step is filled and pointed to
+// where there is one. Returns the module that holds it. The runtime's files are the caller's.
+Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step);
