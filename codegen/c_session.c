@@ -1,0 +1,432 @@
+// Sessions of an exported program with a derived step: states that are kept for some sequences, and
+// chunks of a batch computed with them.
+#include "codegen/export.h"
+#include "codegen/loop_build.h"
+#include <string.h>
+
+static Arena *arena_of(const Export *x) {
+    return x->m->core->session->arena;
+}
+
+// ---- States ------------------------------------------------------------------------------------
+
+static int state_count(const Export *x) {
+    return x->step->source->states.len;
+}
+
+static const CoreType *state_type(const Export *x, int i) {
+    return core_value(x->step->source, x->step->source->states.data[i])->type;
+}
+
+// A state's name in C: that of the parameter.
+static const char *state_name(const Export *x, Val v) {
+    const LoopFn *f = x->step;
+    int at = f->params.len - 1;
+    for (int k = f->source->params.len - 1; k >= 0; k--) {
+        if (f->source->params.data[k] == v && f->param_used[k])
+            return f->params.data[at].name;
+        at -= f->param_used[k];
+    }
+    return NULL; // not used
+}
+
+static bool is_kept(const Export *x, int i) {
+    return state_name(x, x->step->source->states.data[i]) != NULL;
+}
+
+// Elements before, of and after the axis of the sequences.
+typedef struct {
+    const Dim *outer; // loops around
+    const Dim *row;   // elements of one sequence
+    bool found;
+} Axes;
+
+static Axes axes_of(const Export *x, const CoreType *t) {
+    DimTable *dims = x->m->core->dims;
+    Axes a = {dim_const(dims, 1), dim_const(dims, dtype_size(t->dtype)), false};
+    for (int i = 0; i < t->rank; i++) {
+        const Dim **d = a.found ? &a.row : &a.outer;
+        if (!a.found && t->dims[i] == x->o->step->rows)
+            a.found = true;
+        else
+            *d = dim_mul(dims, *d, t->dims[i]);
+    }
+    if (!a.found)
+        loop_fail(x->m, "a state has no axis of sequences");
+    return a;
+}
+
+static const char *dim_c(const Export *x, const Dim *d) {
+    return c_expr(x->m, dim_expr_in(x->m, d));
+}
+
+static void write_cache(const Export *x, Writer *w) {
+    write_line(w, 0, NULL, "// What a session keeps of B sequences at positions 0 .. Cap - 1.");
+    write_line(w, 0, NULL, "typedef struct {");
+    int members = 0;
+    for (int i = 0; i < state_count(x); i++) {
+        if (!is_kept(x, i))
+            continue;
+        const CoreType *t = state_type(x, i);
+        const char *name = state_name(x, x->step->source->states.data[i]);
+        write_line(w, 1, shape_text(x->m, t), "%s;",
+                   c_declare(x->m, loop_pointer(t->dtype, false), name, false));
+        members++;
+    }
+    if (!members)
+        write_line(w, 1, "it keeps nothing", "char unused;");
+    write_line(w, 0, NULL, "} Cache;");
+    write_blank(w);
+}
+
+// ---- model.h -----------------------------------------------------------------------------------
+
+static const char *const header[] = {
+    "// Memory and threads (0: one for each processor) for `rows` sequences of at most `capacity`",
+    "// tokens that are read at most `chunk` at a time. Everything is allocated here. NULL: there "
+    "is",
+    "// no memory, or a number is not 1 .. MODEL_ROWS, 1 .. MODEL_CONTEXT, at least 1.",
+    "Session *session_new(const ModelFile *file, int64_t rows, int64_t capacity, int64_t chunk,",
+    "                     int threads);",
+    "",
+    "// Frees the session. NULL is allowed.",
+    "void session_free(Session *session);",
+    "",
+    "// What is kept: B is the session's rows, Cap its capacity.",
+    "const Cache *session_cache(const Session *session);",
+    "",
+    "// Bytes of the cache, and of the memory for temporaries.",
+    "size_t session_cache_bytes(const Session *session);",
+    "size_t session_arena_bytes(const Session *session);",
+    "",
+    "// Forgets what row `row` was, before it begins anew at position 0.",
+    "void session_clear(Session *session, int64_t row);",
+    "",
+    "// Computes one chunk of every row b: the first count[b] of tokens[b * width ..], at "
+    "positions",
+    "// pos[b], pos[b] + 1 and so on; what a row has before must have been computed. Writes the",
+    "// logits after the last of them to logits[b * MODEL_VOCAB ..]. False if width is not 1 .. "
+    "chunk,",
+    "// a count not 1 .. width, pos[b] + count[b] beyond the capacity, or a token outside the",
+    "// vocabulary.",
+    "bool session_step(Session *session, int64_t width, const int32_t *tokens, const int32_t *pos,",
+    "                  const int32_t *count, float *logits);",
+    "",
+    NULL,
+};
+
+void write_session_h(const Export *x, Writer *w) {
+    write_cache(x, w);
+    write_lines(w, header);
+}
+
+// ---- Making and freeing ------------------------------------------------------------------------
+
+static const char *const session_struct[] = {
+    "// ---- Sessions",
+    "",
+    "struct Session {",
+    "    const ModelFile *file;",
+    "    RtPool *pool;         // threads",
+    "    int64_t rows;         // sequences",
+    "    int64_t capacity;     // positions of each",
+    "    int64_t chunk;        // tokens of each in one step, at most",
+    "    Cache cache;          // what is kept of them",
+    "    size_t cache_bytes;   // of all states",
+    "    unsigned char *arena; // memory for the temporaries of one step",
+    "    size_t arena_bytes;   // of the arena",
+    NULL,
+};
+
+static const char *const state_helpers[] = {
+    "static void *new_state(Session *session, int64_t bytes) {",
+    "    session->cache_bytes += (size_t)bytes;",
+    "    return calloc((size_t)bytes, 1);",
+    "}",
+    "",
+    "// Zeroes a row of each of `count` parts of a state.",
+    "static void clear_row(void *state, int64_t count, int64_t rows, int64_t row, int64_t bytes) {",
+    "    for (int64_t i = 0; i < count; i++) {",
+    "        memset((unsigned char *)state + (i * rows + row) * bytes, 0, (size_t)bytes);",
+    "    }",
+    "}",
+    "",
+    NULL,
+};
+
+static const char *const new_head[] = {
+    "Session *session_new(const ModelFile *file, int64_t rows, int64_t capacity, int64_t chunk,",
+    "                     int threads) {",
+    "    bool valid = rows >= 1 && rows <= MODEL_ROWS && capacity >= 1 && capacity <= "
+    "MODEL_CONTEXT;",
+    "    Session *session = valid && chunk >= 1 ? calloc(1, sizeof *session) : NULL;",
+    "    if (session == NULL)",
+    "        return NULL;",
+    "    session->file = file;",
+    "    session->rows = rows;",
+    "    session->capacity = capacity;",
+    "    session->chunk = chunk < capacity ? chunk : capacity;",
+    NULL,
+};
+
+static const char *const new_tail[] = {
+    "    session->arena = aligned_alloc(64, session->arena_bytes);",
+    "    session->pool = rt_pool_new(threads);",
+    "    if (!kept || session->arena == NULL || session->pool == NULL) {",
+    "        session_free(session);",
+    "        return NULL;",
+    "    }",
+    "    return session;",
+    "}",
+    "",
+    NULL,
+};
+
+// Is the state's size known to fit whatever the session's numbers are?
+static void check_size(const Export *x, const CoreType *t) {
+    int64_t lo, hi;
+    const Dim *n = dim_mul(x->m->core->dims, elements(x->m, t),
+                           dim_const(x->m->core->dims, dtype_size(t->dtype)));
+    if (!dim_valid(n) || !dim_range(x->m, n, &lo, &hi))
+        loop_fail(x->m, "a state of the largest batch and context is too large");
+}
+
+static bool mentions_symbol(const Export *x, const Dim *symbol) {
+    for (int i = 0; i < state_count(x); i++) {
+        const CoreType *t = state_type(x, i);
+        for (int k = 0; is_kept(x, i) && k < t->rank; k++) {
+            if (t->dims[k] == symbol)
+                return true;
+        }
+    }
+    return false;
+}
+
+static bool has_states(const Export *x) {
+    return mentions_symbol(x, x->o->step->rows);
+}
+
+// B and Cap as the shapes have them.
+static void write_sizes(const Export *x, Writer *w) {
+    const CodegenStep *s = x->o->step;
+    if (has_states(x))
+        write_line(w, 1, NULL, "int64_t %s = session->rows;", loop_symbol(x->m, s->rows));
+    if (mentions_symbol(x, s->capacity))
+        write_line(w, 1, NULL, "int64_t %s = session->capacity;", loop_symbol(x->m, s->capacity));
+}
+
+static bool is_half(Dtype t) {
+    return t == DT_F16 || t == DT_BF16;
+}
+
+static Dtype logits_dtype(const Export *x) {
+    return core_value(x->step->source, x->step->source->region.yields.data[0])->type->dtype;
+}
+
+static void write_arena_call(const Export *x, StrBuf *b, const char *width, const char *length) {
+    const CodegenStep *s = x->o->step;
+    strbuf_printf(b, "arena_bytes(");
+    for (int i = 0; i < x->m->symbols.len; i++) {
+        const Dim *d = x->m->symbols.data[i].dim;
+        const char *value = d == s->rows       ? "session->rows"
+                            : d == s->width    ? width
+                            : d == s->capacity ? "session->capacity"
+                                               : length;
+        strbuf_printf(b, "%s%s", i ? ", " : "", value);
+    }
+    strbuf_char(b, ')');
+}
+
+static void write_new_cache(const Export *x, Writer *w) {
+    write_line(w, 0, NULL, "static bool new_cache(Session *session) {");
+    if (!has_states(x))
+        write_line(w, 1, NULL, "(void)session; // nothing is kept");
+    else
+        write_line(w, 1, NULL, "Cache *cache = &session->cache;");
+    write_sizes(x, w);
+    StrBuf all = strbuf_new(arena_of(x));
+    for (int i = 0; i < state_count(x); i++) {
+        const CoreType *t = state_type(x, i);
+        const char *name = state_name(x, x->step->source->states.data[i]);
+        check_size(x, t);
+        if (!name)
+            continue;
+        const Dim *size = dim_const(x->m->core->dims, dtype_size(t->dtype));
+        const Dim *bytes = dim_mul(x->m->core->dims, elements(x->m, t), size);
+        write_line(w, 1, NULL, "cache->%s = new_state(session, %s);", name, dim_c(x, bytes));
+        strbuf_printf(&all, "%scache->%s != NULL", all.len ? " && " : "", name);
+    }
+    write_line(w, 1, NULL, "return %s;", all.len ? all.data : "true");
+    write_line(w, 0, NULL, "}");
+    write_blank(w);
+}
+
+static void write_new(const Export *x, Writer *w) {
+    StrBuf bytes = strbuf_new(arena_of(x));
+    write_arena_call(x, &bytes, "session->chunk", "capacity");
+    write_new_cache(x, w);
+    write_lines(w, new_head);
+    write_line(w, 1, NULL, "bool kept = new_cache(session);");
+    const char *set = arena_printf(arena_of(x), "session->arena_bytes = %s + 64;", bytes.data);
+    if (!writer_fits(1, set)) {
+        write_line(w, 1, NULL, "session->arena_bytes =");
+        set = arena_printf(arena_of(x), "    %s + 64;", bytes.data);
+    }
+    write_line(w, 1, NULL, "%s", set);
+    if (is_half(logits_dtype(x))) {
+        write_line(w, 1, NULL, "session->halves = calloc((size_t)rows * MODEL_VOCAB, 2);");
+        write_line(w, 1, NULL, "kept = kept && session->halves != NULL;");
+    }
+    write_lines(w, new_tail);
+}
+
+static void write_free(const Export *x, Writer *w) {
+    write_line(w, 0, NULL, "void session_free(Session *session) {");
+    write_line(w, 1, NULL, "if (session == NULL)");
+    write_line(w, 2, NULL, "return;");
+    for (int i = 0; i < state_count(x); i++) {
+        if (is_kept(x, i))
+            write_line(w, 1, NULL, "free(session->cache.%s);",
+                       state_name(x, x->step->source->states.data[i]));
+    }
+    if (is_half(logits_dtype(x)))
+        write_line(w, 1, NULL, "free(session->halves);");
+    write_line(w, 1, NULL, "rt_pool_free(session->pool);");
+    write_line(w, 1, NULL, "free(session->arena);");
+    write_line(w, 1, NULL, "free(session);");
+    write_line(w, 0, NULL, "}");
+    write_blank(w);
+}
+
+static void write_clear(const Export *x, Writer *w) {
+    write_line(w, 0, NULL, "void session_clear(Session *session, int64_t row) {");
+    if (!has_states(x)) {
+        write_line(w, 1, NULL, "(void)session; // nothing is kept");
+        write_line(w, 1, NULL, "(void)row;");
+    }
+    write_sizes(x, w);
+    for (int i = 0; i < state_count(x); i++) {
+        const char *name = state_name(x, x->step->source->states.data[i]);
+        if (!name)
+            continue;
+        Axes axes = axes_of(x, state_type(x, i));
+        const char *args[] = {arena_printf(arena_of(x), "session->cache.%s", name),
+                              dim_c(x, axes.outer), dim_c(x, x->o->step->rows), "row",
+                              dim_c(x, axes.row)};
+        write_call(w, 1, "clear_row", 5, args, ";");
+    }
+    write_line(w, 0, NULL, "}");
+    write_blank(w);
+}
+
+// ---- The step ----------------------------------------------------------------------------------
+
+static const char *const accessors[] = {
+    "const Cache *session_cache(const Session *session) {",
+    "    return &session->cache;",
+    "}",
+    "",
+    "size_t session_cache_bytes(const Session *session) {",
+    "    return session->cache_bytes;",
+    "}",
+    "",
+    "size_t session_arena_bytes(const Session *session) {",
+    "    return session->arena_bytes;",
+    "}",
+    "",
+    "// Positions in use after a chunk; 0 if it is not as session_step wants it.",
+    "static int64_t chunk_end(const Session *session, int64_t width, const int32_t *tokens,",
+    "                         const int32_t *pos, const int32_t *count) {",
+    "    int64_t end = 0;",
+    "    if (width < 1 || width > session->chunk)",
+    "        return 0;",
+    "    for (int64_t b = 0; b < session->rows; b++) {",
+    "        int64_t last = (int64_t)pos[b] + count[b];",
+    "        if (pos[b] < 0 || count[b] < 1 || count[b] > width || last > session->capacity)",
+    "            return 0;",
+    "        end = last > end ? last : end;",
+    "    }",
+    "    for (int64_t i = 0; i < session->rows * width; i++) {",
+    "        if (tokens[i] < 0 || tokens[i] >= MODEL_VOCAB)",
+    "            return 0;",
+    "    }",
+    "    return end;",
+    "}",
+    "",
+    "bool session_step(Session *session, int64_t width, const int32_t *tokens, const int32_t *pos,",
+    "                  const int32_t *count, float *logits) {",
+    "    int64_t length = chunk_end(session, width, tokens, pos, count);",
+    NULL,
+};
+
+static const char *argument_text(const Export *x, int param) {
+    static const char *const names[] = {"model", "tokens", "pos", "count"};
+    Val v = x->step->source->params.data[param];
+    const char *state = param < 4 ? NULL : state_name(x, v);
+    return param < 4 ? names[param] : arena_printf(arena_of(x), "session->cache.%s", state);
+}
+
+static void write_step_call(const Export *x, Writer *w) {
+    const LoopFn *f = x->step;
+    const CodegenStep *s = x->o->step;
+    int n = 0;
+    const char **args = NEW_N(arena_of(x), const char *, f->source->params.len + 8);
+    if (f->uses_work)
+        args[n++] = "work";
+    for (int i = 0; i < f->symbols.len; i++) {
+        const Dim *d = f->symbols.data[i];
+        args[n++] = d == s->rows       ? "session->rows"
+                    : d == s->width    ? "width"
+                    : d == s->capacity ? "session->capacity"
+                                       : "length";
+    }
+    args[n++] = is_half(logits_dtype(x)) ? "session->halves" : "logits";
+    for (int i = 0; i < f->source->params.len; i++) {
+        if (f->param_used[i])
+            args[n++] = argument_text(x, i);
+    }
+    write_call(w, 1, f->name, n, args, ";");
+}
+
+static void write_step(const Export *x, Writer *w) {
+    StrBuf bytes = strbuf_new(arena_of(x));
+    write_arena_call(x, &bytes, "width", "length");
+    write_lines(w, accessors);
+    const char *test =
+        arena_printf(arena_of(x), "if (length == 0 || %s > session->arena_bytes)", bytes.data);
+    if (writer_fits(1, test)) {
+        write_line(w, 1, NULL, "%s", test);
+    } else {
+        write_line(w, 1, NULL, "if (length == 0 ||");
+        write_line(w, 1, NULL, "    %s > session->arena_bytes)", bytes.data);
+    }
+    write_line(w, 2, NULL, "return false;");
+    if (x->step->uses_work)
+        write_line(w, 1, NULL, "Work work = {session->pool, session->arena};");
+    if (x->step->param_used[0])
+        write_line(w, 1, NULL, "const %s *model = &session->file->weights;", root_type(x));
+    write_step_call(x, w);
+    if (is_half(logits_dtype(x))) {
+        bool bf16 = logits_dtype(x) == DT_BF16;
+        write_line(w, 1, NULL, "for (int64_t i = 0; i < session->rows * MODEL_VOCAB; i++) {");
+        write_line(w, 2, NULL, "logits[i] = rt_%s_to_f32(session->halves[i]);",
+                   bf16 ? "bf16" : "f16");
+        write_line(w, 1, NULL, "}");
+    }
+    write_line(w, 1, NULL, "return true;");
+    write_line(w, 0, NULL, "}");
+}
+
+void write_session_c(const Export *x, Writer *w) {
+    write_lines(w, session_struct);
+    if (is_half(logits_dtype(x)))
+        write_line(w, 1, "logits as the model gives them", "uint16_t *halves;");
+    write_line(w, 0, NULL, "};");
+    write_blank(w);
+    if (has_states(x))
+        write_lines(w, state_helpers);
+    write_new(x, w);
+    write_free(x, w);
+    write_clear(x, w);
+    write_step(x, w);
+}

@@ -1,0 +1,134 @@
+// The command line of the program.
+#include "generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Generates tokens with the model that this program was made for.\n"
+    "\n"
+    "    ./generate --prompt \"1 2 3\" --tokens 16 --temperature 0\n"
+    "\n"
+    "  --prompt IDS       token ids separated by spaces; each --prompt gives a line\n"
+    "  --tokens N         how many to generate (16)\n"
+    "  --temperature X    0: the likeliest token; else tokens are drawn\n"
+    "  --seed S           of the draws (0)\n"
+    "  --weights FILE     packed weights (weights.bin beside this program)\n"
+    "  --threads N        threads of matrix products (one for each processor)\n"
+    "  --chunk N          tokens of a prompt read at a time, where a cache is kept (128)\n"
+    "  --logits FILE      writes the logits of the last tokens, f32, where a cache is kept\n"
+    "  --memory           prints the bytes of cache and temporaries to stderr\n"
+    "  --json             an object instead of ids\n"
+    "  --help             this text\n";
+
+// ---- Command line ------------------------------------------------------------------------------
+
+bool parse_int(const char *text, int64_t least, int64_t most, int64_t *value) {
+    const char *p = text + (*text == '-');
+    int64_t v = 0;
+    if (*p == 0)
+        return false;
+    for (; *p; p++) {
+        if (*p < '0' || *p > '9' || v > (INT64_MAX - (*p - '0')) / 10)
+            return false;
+        v = 10 * v + (*p - '0');
+    }
+    *value = *text == '-' ? -v : v;
+    return *value >= least && *value <= most;
+}
+
+static bool parse_seed(const char *text, uint64_t *value) {
+    uint64_t v = 0;
+    const char *p = text;
+    for (; *p >= '0' && *p <= '9'; p++) {
+        uint64_t digit = (uint64_t)(*p - '0');
+        if (v > (UINT64_MAX - digit) / 10)
+            return false;
+        v = 10 * v + digit;
+    }
+    *value = v;
+    return p > text && *p == 0;
+}
+
+static bool parse_temperature(const char *text, float *value) {
+    char *end;
+    if (strspn(text, "0123456789.eE+-") != strlen(text))
+        return false;
+    *value = strtof(text, &end);
+    return end > text && *end == 0 && isfinite(*value) && *value >= 0;
+}
+
+static bool set_option(Options *o, const char *flag, const char *value) {
+    int64_t n = 0;
+    if (strcmp(flag, "--prompt") == 0) {
+        o->prompts[o->prompt_count++] = value;
+        return true;
+    }
+    if (strcmp(flag, "--weights") == 0) {
+        o->weights = value;
+        return true;
+    }
+    if (strcmp(flag, "--tokens") == 0)
+        return parse_int(value, 0, INT32_MAX, &o->tokens);
+    if (strcmp(flag, "--temperature") == 0)
+        return parse_temperature(value, &o->temperature);
+    if (strcmp(flag, "--seed") == 0)
+        return parse_seed(value, &o->seed);
+    if (strcmp(flag, "--logits") == 0) {
+        o->logits = value;
+        return MODEL_ROWS > 0;
+    }
+    if (strcmp(flag, "--chunk") == 0)
+        return MODEL_ROWS > 0 && parse_int(value, 1, INT32_MAX, &o->chunk);
+    bool ok = parse_int(value, 0, 256, &n); // --threads
+    o->threads = (int)n;
+    return ok;
+}
+
+static bool is_one_of(const char *flag, const char *const *list) {
+    for (; *list; list++) {
+        if (strcmp(flag, *list) == 0)
+            return true;
+    }
+    return false;
+}
+
+int parse_options(Options *o, int argc, char **argv) {
+    static const char *const valued[] = {"--prompt", "--tokens",  "--temperature",
+                                         "--seed",   "--weights", "--threads",
+                                         "--chunk",  "--logits",  NULL};
+    static const char *const fixed[] = {"--ctx",   "--dim",     "--set", "--precision",
+                                        "--entry", "--backend", NULL};
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            fputs(help, stdout);
+            return 1;
+        }
+        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--memory") == 0) {
+            *(argv[i][2] == 'j' ? &o->json : &o->memory) = true;
+            continue;
+        }
+        if (is_one_of(argv[i], fixed)) {
+            fprintf(stderr, "error: %s was fixed when this program was exported\n", argv[i]);
+            return 3;
+        }
+        if (!is_one_of(argv[i], valued)) {
+            fprintf(stderr, "error: there is no option %s (see --help)\n", argv[i]);
+            return 3;
+        }
+        if (i + 1 == argc) {
+            fprintf(stderr, "error: %s needs a value\n", argv[i]);
+            return 3;
+        }
+        if (!set_option(o, argv[i], argv[i + 1])) {
+            fprintf(stderr, "error: %s can't be %s\n", argv[i], argv[i + 1]);
+            return 3;
+        }
+        i++;
+    }
+    if (o->prompt_count)
+        return 0;
+    fprintf(stderr, "error: --prompt is missing (see --help)\n");
+    return 3;
+}
