@@ -26,6 +26,7 @@ typedef struct {
     Item *fn;     // enclosing fn, op, entry, or NULL
     Facts *facts; // what is known here
     Scope *scope;
+    Map *visible;       // Name -> the innermost Local of that name
     Notation *notation; // or NULL outside of index notation
     int loop_depth;     // static for, while, for
     bool in_scan;       // directly inside a `for` that yields

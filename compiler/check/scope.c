@@ -48,13 +48,10 @@ static bool find_generic(const Item *item, Name name, Ref *ref) {
 }
 
 static bool find_in_fn(Checker *c, Name name, Ref *ref) {
-    for (Scope *s = c->scope; s; s = s->outer) {
-        for (int i = s->locals.len - 1; i >= 0; i--) {
-            if (s->locals.data[i]->name == name) {
-                *ref = (Ref){.kind = REF_LOCAL, .local = s->locals.data[i]};
-                return true;
-            }
-        }
+    Local *local = c->visible ? map_get(c->visible, name) : NULL;
+    if (local) {
+        *ref = (Ref){.kind = REF_LOCAL, .local = local};
+        return true;
     }
     for (int i = 0; c->fn && i < c->fn->params.len; i++) {
         if (c->fn->params.data[i]->name == name) {
@@ -183,6 +180,8 @@ void unknown_name(Checker *c, Name name, Span span) {
 // ---- Locals and indices ------------------------------------------------------------------------
 
 void scope_push(Checker *c, Scope *scope) {
+    if (!c->visible)
+        c->visible = NEW(c->a, Map);
     *scope = (Scope){.outer = c->scope};
     c->scope = scope;
 }
@@ -193,6 +192,10 @@ void scope_pop(Checker *c) {
         if (!l->used && l->name[0] != '_' && l->type->kind != TYPE_ERROR)
             report(c->s, l->span, W1002, "`%s` is never used", l->name);
     }
+    for (int i = c->scope->locals.len - 1; i >= 0; i--) {
+        Local *l = c->scope->locals.data[i];
+        map_put(c->a, c->visible, l->name, l->shadowed);
+    }
     c->scope = c->scope->outer;
 }
 
@@ -202,6 +205,8 @@ Local *declare(Checker *c, Name name, Span span, const Type *type, bool is_mutab
     l->number = c->fn ? c->fn->local_count++ : 0;
     if (is_prelude_name(name))
         report(c->s, span, E1207, "`%s` is a built-in name", name);
+    l->shadowed = map_get(c->visible, name);
+    map_put(c->a, c->visible, name, l);
     vec_push(c->a, &c->scope->locals, l);
     return l;
 }

@@ -264,6 +264,7 @@ struct Local {
     const Dim *dim;   // a let of a symbolic dimension stays usable in shapes
     bool used;
     int number;       // unique within its function, in order of declaration
+    Local *shadowed;  // the local of the same name outside, or NULL
 };
 
 struct Stmt {
