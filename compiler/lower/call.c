@@ -53,6 +53,10 @@ Low lower_call(Fx *x, const Expr *e) {
     for (int i = 0; i < e->value_count; i++) {
         parts_of(x, args[i], &vals);
     }
+    for (int i = 0; i < vals.len && i < f->core->params.len; i++) {
+        const CoreType *want = core_value(f->core, f->core->params.data[i])->type;
+        vals.data[i] = fit(x, vals.data[i], want, e->span);
+    }
     Val call = core_call(l->core, x->fn, x->region, f->core, vals.len, vals.data, e->span);
     return results_of(x, f, call, e->span);
 }

@@ -91,9 +91,17 @@ static void assign_state(Fx *x, const Stmt *st) {
     annotate(x, value, NULL, st->span);
     Core *c = x->l->core;
     Val state = core_member(c, x->fn, x->region, x->self_val, st->member->name, st->span);
-    Val now = core_assign(c, x->fn, x->region, state, value.val, st->span);
+    Val whole = fit(x, value.val, core_value(x->fn, state)->type, st->span);
+    Val now = core_assign(c, x->fn, x->region, state, whole, st->span);
     core_value(x->fn, state)->name = st->member->name;
     core_value(x->fn, now)->name = st->member->name;
+}
+
+static void lower_variable(Fx *x, const Stmt *st) {
+    Low *local = &x->locals[st->local->number];
+    Low low = lower_value(x, st->value);
+    *local = st->kind == STMT_ASSIGN ? fit_parts(x, low, *local, st->span) : low;
+    annotate(x, *local, st->name, st->span);
 }
 
 static void lower_stmt(Fx *x, const Stmt *st) {
@@ -114,8 +122,7 @@ static void lower_stmt(Fx *x, const Stmt *st) {
             assign_state(x, st);
             break;
         }
-        x->locals[st->local->number] = lower_value(x, st->value);
-        annotate(x, x->locals[st->local->number], st->name, st->span);
+        lower_variable(x, st);
         break;
     case STMT_RETURN:
         if (st->value) {

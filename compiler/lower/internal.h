@@ -128,6 +128,8 @@ Low lower_scan(Fx *x, const Expr *e); // for ... yield
 
 // parts.c: a value and the tensors in it
 bool same_parts(const Low *a, const Low *b);
+Val fit(Fx *x, Val v, const CoreType *want, Span span); // v with the extents written as in want
+Low fit_parts(Fx *x, Low low, Low model, Span span);    // part by part, as those of model
 bool plain_parts(Low low);                                    // no block in it
 void parts_of(Fx *x, Low low, ValVec *out);                   // in order
 void yield_parts(Fx *x, Low low, Region *r);                  // appends them

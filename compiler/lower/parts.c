@@ -38,6 +38,34 @@ Low with_parts(Fx *x, Low shape, const Val *vals, int *next) {
     return shape;
 }
 
+// Extents that only the `where` clauses make equal are two forms in Core: a copy has the other one.
+Val fit(Fx *x, Val v, const CoreType *want, Span span) {
+    const CoreType *have = core_value(x->fn, v)->type;
+    bool alike = have->kind == CORE_TENSOR && want->kind == CORE_TENSOR &&
+                 have->rank == want->rank && have->dtype == want->dtype;
+    if (!alike || core_type_equal(have, want))
+        return v;
+    Body b = {.comp = NEW(x->l->a, Comp)};
+    int *pos = NEW_N(x->l->a, int, want->rank + 1);
+    b.comp->out = want->rank;
+    for (int i = 0; i < want->rank; i++)
+        pos[i] = comp_index(x->l->core, b.comp, i);
+    int root = body_read(x, &b, v, pos, want->rank);
+    return finish_comp(x, &b, want, root, span);
+}
+
+Low fit_parts(Fx *x, Low low, Low model, Span span) {
+    ValVec vals = {0}, models = {0};
+    int next = 0;
+    if (!same_parts(&low, &model))
+        return low;
+    parts_of(x, low, &vals);
+    parts_of(x, model, &models);
+    for (int i = 0; i < vals.len; i++)
+        vals.data[i] = fit(x, vals.data[i], core_value(x->fn, models.data[i])->type, span);
+    return with_parts(x, low, vals.data, &next);
+}
+
 bool plain_parts(Low low) {
     bool plain = low.kind == LOW_TENSOR || low.kind == LOW_ABSENT || low.kind == LOW_ENUM ||
                  low.kind == LOW_TUPLE;

@@ -231,6 +231,12 @@ static const Case loops[] = {
 };
 
 static const char items[] =
+    "fn times<N: Dim>(x: Tensor[N; f32], y: Tensor[N; f32]) -> Tensor[N; f32] { return x * y }\n"
+    "fn mixed_up<N: Dim, M: Dim>(x: Tensor[N; f32], y: Tensor[M; f32]) -> Tensor[M; f32]\n"
+    "    where N == M { return times(x, y) }\n"
+    "fn replaced<N: Dim, M: Dim>(x: Tensor[N; f32], y: Tensor[M; f32]) -> Tensor[M; f32]\n"
+    "    where N == M {\n    var z = x\n    static for _i in 0..3 {\n        z = y * 2.0\n    }\n"
+    "    return z\n}\n"
     "fn square(x: f32) -> f32 { return x * x }\n"
     "fn fourth(x: f32) -> f32 {\n    let y = square(x)\n    return square(x) * y\n}\n"
     "fn stepped(x: f32) -> f32 {\n    var y = x\n    y = y + x\n    return y - 1.0\n}\n"
@@ -250,6 +256,12 @@ static const char items[] =
     "    var y = sum[i] x[i]\n    static for _i in 1..N {\n        y = y + 4.0\n    }\n    return "
     "y\n}\n";
 
+// Extents that only a where clause makes equal.
+static const Case equals[] = {
+    {"qm", "Tensor[3; f32]", "return mixed_up(q[0], m[1])", 3, {4, 10, 18}},
+    {"qm", "Tensor[3; f32]", "return replaced(q[0], m[1])", 3, {8, 10, 12}},
+};
+
 static const Case tuples[] = {
     {"ms", "(Tensor[2, 3; f32], f32)", "return (m, s)", 7, {1, 2, 3, 4, 5, 6, 2.5}},
     {"m", "(f32, (f32, f32))", "return (m[0, 0], (m[0, 1], m[0, 2]))", 3, {1, 2, 3}},
@@ -267,6 +279,7 @@ int main(void) {
     run_cases(&t, items, notation, COUNT(notation), 1);
     run_cases(&t, items, packs, COUNT(packs), 1);
     run_cases(&t, items, loops, COUNT(loops), 1);
+    run_cases(&t, items, equals, COUNT(equals), 1);
     run_case(&t, "", &tuples[0], 2);
     run_case(&t, "", &tuples[1], 3);
     run_case(&t, "", &tuples[2], 2);
