@@ -55,6 +55,15 @@ static void unused_imports(Program *p, Module *m) {
     }
 }
 
+// A block's members may be read by every block that has such a sub-block.
+static void unused_members(Program *p, const Item *item) {
+    for (int i = 0; i < item->members.len; i++) {
+        const Member *m = item->members.data[i];
+        if (!m->used && m->name[0] != '_' && m->type->kind != TYPE_ERROR && !item->module->is_std)
+            report(p->session, m->span, W1003, "`%s` is never used", m->name);
+    }
+}
+
 static void check_all(Program *p) {
     for (int i = 0; i < p->modules.len; i++) {
         for (int k = 0; k < p->modules.data[i]->items.len; k++)
@@ -63,6 +72,10 @@ static void check_all(Program *p) {
     for (int i = 0; i < p->modules.len; i++) {
         for (int k = 0; k < p->modules.data[i]->items.len; k++)
             check_body(p, p->modules.data[i]->items.data[k]);
+    }
+    for (int i = 0; i < p->modules.len; i++) {
+        for (int k = 0; k < p->modules.data[i]->items.len; k++)
+            unused_members(p, p->modules.data[i]->items.data[k]);
     }
     check_recursion(p);
     for (int i = 0; i < p->modules.len; i++)

@@ -315,15 +315,6 @@ void check_signature(Program *p, Item *item) {
 
 // ---- Bodies ------------------------------------------------------------------------------------
 
-static void unused_params(Checker *c, Item *item) {
-    // W1002 never fires for parameters; a private member of a block is W1003.
-    for (int i = 0; i < item->members.len; i++) {
-        Member *m = item->members.data[i];
-        if (!m->used && m->name[0] != '_' && m->type->kind != TYPE_ERROR && !item->module->is_std)
-            report(c->s, m->span, W1003, "`%s` is never used", m->name);
-    }
-}
-
 void check_body(Program *p, Item *item) {
     check_signature(p, item);
     if (item->checked != CHECK_NOT)
@@ -339,7 +330,5 @@ void check_body(Program *p, Item *item) {
         check_stmts(&c, &item->body, true);
         scope_pop(&c);
     }
-    if (item->kind == ITEM_BLOCK)
-        unused_params(&c, item);
     item->checked = CHECK_DONE;
 }
