@@ -292,7 +292,8 @@ static bool signature_known(Checker *c, Expr *e, Item *item) {
     check_signature(c->p, item);
     if (item->signature == CHECK_DONE)
         return true;
-    report(c->s, e->a->span, E2119, "`%s` is called in its own declaration", item->name);
+    if (item->signature == CHECK_RUNNING)
+        report(c->s, e->a->span, E2119, "`%s` is called in its own declaration", item->name);
     for (int i = 0; i < e->args.len; i++)
         make_error(e->args.data[i].value);
     make_error(e);

@@ -10,12 +10,15 @@
 typedef struct {
     Program *p;
     Map state; // Item -> (void *)1 while on the path, (void *)2 when done
+    int depth; // of the path
 } Walk;
 
 static void *const ON_PATH = (void *)1, *const DONE = (void *)2;
 
 static void walk_calls(Walk *w, Item *item) {
     Arena *a = w->p->session->arena;
+    enum { DEEPEST = 1000 };
+    w->depth++;
     map_put(a, &w->state, item, ON_PATH);
     ItemVec *callees = map_get(&w->p->calls, item);
     for (int i = 0; callees && i < callees->len; i++) {
@@ -24,9 +27,13 @@ static void walk_calls(Walk *w, Item *item) {
         if (state == ON_PATH)
             report(w->p->session, item->name_span, E2119, "`%s` calls `%s`, which leads back to it",
                    item->name, callee->name);
+        else if (!state && w->depth == DEEPEST)
+            report(w->p->session, item->name_span, E2190,
+                   "more than %d functions that call each other", DEEPEST);
         else if (!state)
             walk_calls(w, callee);
     }
+    w->depth--;
     map_put(a, &w->state, item, DONE);
 }
 

@@ -25,6 +25,8 @@ typedef struct {
     const char *root_dir; // folder of the root file, for `crate` and weights paths
     SettingVec *settings; // or NULL
     bool broken;          // a module has syntax errors: nothing is checked
+    int depth;            // of declarations being resolved, one needed by the other
+    bool too_deep;        // reported
     Map missing;          // names of modules that were not found and are reported
     Map calls;            // Item -> its callees (ItemVec), for the recursion check
 } Program;

@@ -125,6 +125,20 @@ static bool constant_value(Item *item, const Expr *value) {
     return value->dim || value->has_real || value->kind == EXPR_BOOL || value->ref == REF_VARIANT;
 }
 
+// Is there room to resolve one more declaration on the way? Else E2190, once.
+static bool enter(Program *p, const Item *item) {
+    enum { DEEPEST = 300 };
+    if (p->depth < DEEPEST) {
+        p->depth++;
+        return true;
+    }
+    if (!p->too_deep)
+        report(p->session, item->name_span, E2190,
+               "more than %d declarations that need each other in a row", DEEPEST);
+    p->too_deep = true;
+    return false;
+}
+
 // Evaluates a constant when it is first used.
 void check_const(Program *p, Item *item, Span use) {
     if (item->signature == CHECK_DONE)
@@ -133,6 +147,10 @@ void check_const(Program *p, Item *item, Span use) {
     c.fn = NULL;
     if (item->signature == CHECK_RUNNING) {
         report(c.s, use, E2122, "the constant `%s` is defined by itself", item->name);
+        item->type = type_error();
+        return;
+    }
+    if (!enter(p, item)) {
         item->type = type_error();
         return;
     }
@@ -152,6 +170,7 @@ void check_const(Program *p, Item *item, Span use) {
         report(c.s, value->span, E2123, "`%s` must be a constant", item->name);
         item->type = type_error();
     }
+    p->depth--;
     item->signature = CHECK_DONE;
 }
 
@@ -297,6 +316,8 @@ void check_signature(Program *p, Item *item) {
         return;
     if (item->block)
         check_signature(p, item->block);
+    if (!enter(p, item))
+        return;
     item->signature = CHECK_RUNNING;
     Checker c = checker_for(p, item);
     refuse_unbuilt(&c, item);
@@ -311,6 +332,7 @@ void check_signature(Program *p, Item *item) {
     item->signature = CHECK_DONE;
     if (item->kind != ITEM_BLOCK)
         check_defaults(&c, item);
+    p->depth--;
 }
 
 // ---- Bodies ------------------------------------------------------------------------------------

@@ -135,6 +135,8 @@ static const Type *named_item(Checker *c, AstType *t) {
         return type_error();
     }
     check_signature(c->p, item);
+    if (item->signature != CHECK_DONE)
+        return type_error(); // reported
     switch (item->kind) {
     case ITEM_BLOCK:
     case ITEM_STRUCT:
@@ -189,19 +191,24 @@ static const Type *tensor_type(Checker *c, AstType *t) {
 }
 
 // How many tensors a value has, counted as far as MOST_PARTS: a short program can name 2^40.
-static int type_parts(const Type *t) {
+static int type_parts(const Type *t, int depth) {
+    enum { DEEPEST = 64 };
+    if (depth > DEEPEST)
+        return MOST_PARTS + 1;
     int n = t->kind != TYPE_TUPLE && t->kind != TYPE_STRUCT;
     for (int i = 0; i < t->item_count && n <= MOST_PARTS; i++)
-        n += type_parts(t->items[i]);
-    for (int i = 0; t->kind == TYPE_STRUCT && i < t->decl->fields.len && n <= MOST_PARTS; i++)
-        n += t->decl->fields.data[i].type ? type_parts(t->decl->fields.data[i].type) : 1;
+        n += type_parts(t->items[i], depth + 1);
+    for (int i = 0; t->kind == TYPE_STRUCT && i < t->decl->fields.len && n <= MOST_PARTS; i++) {
+        const Type *field = t->decl->fields.data[i].type;
+        n += field ? type_parts(field, depth + 1) : 1;
+    }
     return n;
 }
 
 bool too_large(Checker *c, const Type *t, Span span) {
-    if (type_parts(t) <= MOST_PARTS)
+    if (type_parts(t, 0) <= MOST_PARTS)
         return false;
-    report(c->s, span, E2190, "a type of more than %d parts", MOST_PARTS);
+    report(c->s, span, E2190, "a type of more than %d parts, or too deep", MOST_PARTS);
     return true;
 }
 

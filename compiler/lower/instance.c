@@ -75,6 +75,8 @@ const Subst *instance_subst(Lower *l, Item *item, const GenericArg *args, const 
 
 // ---- Blocks ------------------------------------------------------------------------------------
 
+enum { MOST_BLOCKS = 65536, DEEPEST_BLOCK = 64 };
+
 static const Type *inner_type(const Type *t) {
     return t->kind == TYPE_OPTIONAL ? t->items[0] : t;
 }
@@ -89,7 +91,9 @@ static const char *join_path(Lower *l, const char *path, const char *name) {
 }
 
 // Are all the tensors that an optional sub-block requires in the weights?
-static bool sub_present(Lower *l, Item *decl, const char *path) {
+static bool sub_present(Lower *l, Item *decl, const char *path, int depth) {
+    if (depth > DEEPEST_BLOCK)
+        return false; // block_instance refuses such a program
     for (int i = 0; i < decl->members.len; i++) {
         const Member *m = decl->members.data[i];
         const char *at = join_path(l, path, m->name);
@@ -98,7 +102,7 @@ static bool sub_present(Lower *l, Item *decl, const char *path) {
         const Type *sub = sub_block(m->type);
         if (sub && m->type->kind == TYPE_ARRAY)
             at = join_path(l, at, "0");
-        bool here = sub ? sub_present(l, sub->decl, at) : l->o->present(l->o->ctx, at);
+        bool here = sub ? sub_present(l, sub->decl, at, depth + 1) : l->o->present(l->o->ctx, at);
         if (!here)
             return false;
     }
@@ -111,7 +115,7 @@ static bool member_present(Lower *l, const Member *m, const char *path) {
     const Type *sub = sub_block(m->type);
     if (!l->o->present)
         return false;
-    return sub ? sub_present(l, sub->decl, path) : l->o->present(l->o->ctx, path);
+    return sub ? sub_present(l, sub->decl, path, 0) : l->o->present(l->o->ctx, path);
 }
 
 static bool same_block(const BlockInst *a, const BlockInst *b) {
@@ -172,14 +176,14 @@ static void add_member(Lower *l, BlockInst *b, int i, const Subst *s) {
 
 BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
                           Span span) {
-    enum { MOST_BLOCKS = 65536 };
     BlockInst *b = NEW(l->a, BlockInst);
     int n = decl->members.len;
     *b = (BlockInst){.decl = decl, .args = args};
     b->present = NEW_N(l->a, bool, n + 1);
     b->subs = NEW_N(l->a, BlockInst *, n + 1);
     const Subst *s = instance_subst(l, decl, args, NULL);
-    if (!within(l, ++l->block_count, MOST_BLOCKS, span, "sub-blocks"))
+    if (!within(l, ++l->block_count, MOST_BLOCKS, span, "sub-blocks") ||
+        !within(l, ++l->block_depth, DEEPEST_BLOCK, span, "blocks inside each other"))
         return b;
     for (int i = 0; i < n; i++) {
         const Member *m = decl->members.data[i];
@@ -194,6 +198,7 @@ BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const ch
         else
             b->subs[i] = block_instance(l, sub->decl, sub_args, at, span);
     }
+    l->block_depth--;
     if (l->failed)
         return b;
     for (int i = 0; i < l->blocks.len; i++) {

@@ -61,6 +61,7 @@ typedef struct {
     VEC(BlockInst *) blocks;
     VEC(FnInst *) fns;
     int block_count; // instances of blocks walked through, against programs that name 2^40
+    int block_depth; // blocks inside each other on the way
     int inlined;     // calls of functions of elements, likewise
     int depth;       // functions being lowered, one called by the other
     bool failed;
@@ -130,9 +131,9 @@ Low lower_scan(Fx *x, const Expr *e); // for ... yield
 bool same_parts(const Low *a, const Low *b);
 Val fit(Fx *x, Val v, const CoreType *want, Span span); // v with the extents written as in want
 Low fit_parts(Fx *x, Low low, Low model, Span span);    // part by part, as those of model
-bool plain_parts(Low low);                                    // no block in it
-void parts_of(Fx *x, Low low, ValVec *out);                   // in order
-void yield_parts(Fx *x, Low low, Region *r);                  // appends them
+bool plain_parts(Low low);                              // no block in it
+void parts_of(Fx *x, Low low, ValVec *out);             // in order
+void yield_parts(Fx *x, Low low, Region *r);            // appends them
 Low with_parts(Fx *x, Low shape, const Val *vals, int *next); // the same with other tensors
 Low param_parts(Fx *x, Low key, const Type *t, Name name, Span span);
 Low entry_parts(Fx *x, const Type *t, bool *fits);

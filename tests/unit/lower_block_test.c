@@ -174,6 +174,46 @@ static const struct {
      "more than 65536 sub-blocks"},
 };
 
+// Long chains of declarations end in a diagnostic, in either order, not in a full stack.
+static void test_chain(Test *t, const char *last, const char *link, bool forward, bool checks) {
+    enum { LINKS = 20000 };
+    Session *s = session_new();
+    StrBuf b = strbuf_new(s->arena);
+    strbuf_printf(&b, "module t\n");
+    for (int i = 0; i < LINKS; i++) {
+        int n = forward ? i : LINKS - 1 - i;
+        bool end = n == LINKS - 1;
+        char next[16];
+        snprintf(next, sizeof next, "A%d", n + 1);
+        for (const char *p = end ? last : link; *p; p++) {
+            if (*p == '#')
+                strbuf_printf(&b, "A%d", n);
+            else if (*p == '^')
+                strbuf_printf(&b, "%s", next);
+            else
+                strbuf_char(&b, *p);
+        }
+    }
+    check_program(s, session_add(s, source_new(s->arena, "test.serin", (Str){b.data, b.len})),
+                  NULL);
+    bool good = checks == (s->errors == 0);
+    for (int i = 0; i < s->diags.len; i++)
+        good &= s->diags.data[i]->code == E2190 || diag_info(s->diags.data[i]->code)->severity;
+    CHECK(t, good);
+    session_free(s);
+}
+
+static void test_chains(Test *t) {
+    for (int forward = 0; forward < 2; forward++) {
+        test_chain(t, "const # = 1\n", "const # = ^ + 1\n", forward, !forward);
+        test_chain(t, "type # = f32\n", "type # = ^\n", forward, !forward);
+        test_chain(t, "struct # { x: f32 }\n", "struct # { x: ^ }\n", forward, false);
+        test_chain(t, "block # { param _w: f32 }\n", "block # { sub _a: ^ }\n", forward, !forward);
+        test_chain(t, "fn #(x: f32) -> f32 { return x }\n", "fn #(x: f32) -> f32 { return ^(x) }\n",
+                   forward, !forward);
+    }
+}
+
 static void test_refused(Test *t, const char *text, const char *message) {
     Session *s = session_new();
     Source *source =
@@ -209,5 +249,6 @@ int main(void) {
         test_model(&t, i & 1, i & 2);
     for (int i = 0; i < COUNT(refused); i++)
         test_refused(&t, refused[i].text, refused[i].message);
+    test_chains(&t);
     return finish_cases(&t);
 }
