@@ -1,6 +1,6 @@
 # Help goes to stdout with exit code 0; misuse goes to stderr with exit code 2.
 "$SERIN" --help
-for command in check dump serve run tokenize export explain fmt; do
+for command in check dump serve run tokenize export explain fmt lsp; do
     "$SERIN" $command --help >"$TMP/help" 2>"$TMP/err"
     echo "$command --help: exit code $?, stderr $(wc -c <"$TMP/err") bytes, $(grep -c "serin $command" "$TMP/help") examples"
 done
