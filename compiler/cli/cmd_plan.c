@@ -1,0 +1,168 @@
+// serin plan PATH: the memory of a run, to the byte, before anything is loaded. Only the headers of
+// the weights are read.
+#include "cli/cli.h"
+#include "cli/model_codegen.h"
+#include <string.h>
+
+static const Flag flags[] = {
+    MODEL_FLAGS,
+    {"--rows", FLAG_INT, "N", "sequences at once (1)"},
+    {"--chunk", FLAG_INT, "N", "tokens of a prompt read at a time (128)"},
+    {"--json", FLAG_BOOL, NULL, "the numbers as one JSON object"},
+};
+
+typedef struct {
+    int64_t tensors;
+    int64_t weights;       // bytes of all parameters in their own types
+    int64_t token;         // bytes of the cache for one position of one row; -1 where not constant
+    int64_t rows, context; // sequences, and positions of each
+    int64_t chunk;
+    CodegenMemory memory;
+    bool good; // no size left 63 bits
+} Plan;
+
+static void add_weight(void *ctx, const char *path, const CoreType *type) {
+    Plan *p = ctx;
+    int64_t bytes = dtype_size(type->dtype), d;
+    (void)path;
+    for (int i = 0; i < type->rank; i++)
+        p->good &= dim_is_const(type->dims[i], &d) && !__builtin_mul_overflow(bytes, d, &bytes);
+    p->good &= !__builtin_add_overflow(p->weights, bytes, &p->weights);
+    p->tensors++;
+}
+
+static int64_t total(Plan *p) {
+    int64_t all = 0;
+    p->good &= !__builtin_add_overflow(p->weights, p->memory.cache, &all) &&
+               !__builtin_add_overflow(all, p->memory.arena, &all);
+    return all;
+}
+
+static bool fill(Model *m, Plan *p) {
+    char error[512] = "";
+    CodegenStep step;
+    CodegenOptions o;
+    Core *core = model_codegen(m, &o, &step);
+    if (o.step && p->rows > step.max_rows)
+        step.max_rows = p->rows; // any batch can be planned
+    core_weights(core, o.step ? step.fn->self : m->entry->self, add_weight, p);
+    for (int i = 0; m->step && i < m->step->state_count; i++) {
+        int64_t bytes = m->step->states[i].bytes;
+        p->token = bytes < 0 || p->token < 0 ? -1 : p->token + bytes;
+    }
+    bool good =
+        codegen_memory(core, &o, p->rows, p->context, p->chunk, &p->memory, error, sizeof error);
+    total(p);
+    if (good && !p->good)
+        snprintf(error, sizeof error, "the memory of the model is beyond 63 bits");
+    if (error[0])
+        report(m->s, (Span){0}, E8001, "%s", error);
+    return good && p->good;
+}
+
+// ---- Printing ----------------------------------------------------------------------------------
+
+// "1,234,567".
+static const char *grouped(Arena *a, int64_t n) {
+    const char *digits = arena_printf(a, "%lld", (long long)n);
+    StrBuf b = strbuf_new(a);
+    size_t size = strlen(digits);
+    for (size_t i = 0; i < size; i++) {
+        if (i && (size - i) % 3 == 0)
+            strbuf_char(&b, ',');
+        strbuf_char(&b, digits[i]);
+    }
+    return b.data;
+}
+
+static void print_line(Arena *a, const char *what, int64_t bytes, const char *note) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    double v = (double)bytes;
+    int u = 0;
+    for (; v >= 1024 && u < 5; u++)
+        v /= 1024;
+    const char *human = u ? arena_printf(a, "%.1f %s", v, units[u]) : "";
+    printf("%-8s %18s bytes  %10s  %s\n", what, grouped(a, bytes), human, note);
+}
+
+static void print_text(const Model *m, Plan *p) {
+    Arena *a = m->a;
+    const char *rows = p->rows > 1 ? arena_printf(a, "%lld rows of ", (long long)p->rows) : "";
+    const char *bound = arena_printf(a, "%s%lld tokens", rows, (long long)p->context);
+    print_line(a, "weights", p->weights,
+               arena_printf(a, "%lld tensors, mapped", (long long)p->tensors));
+    if (!m->step)
+        print_line(a, "cache", 0, "none: the whole context is computed for every token");
+    else if (p->token >= 0)
+        print_line(a, "cache", p->memory.cache,
+                   arena_printf(a, "%s, %s bytes for each", bound, grouped(a, p->token)));
+    else
+        print_line(a, "cache", p->memory.cache, bound);
+    const char *chunk =
+        m->step ? arena_printf(a, "temporaries, %lld tokens at a time",
+                               (long long)(p->chunk < p->context ? p->chunk : p->context))
+                : "temporaries";
+    print_line(a, "arena", p->memory.arena, chunk);
+    print_line(a, "total", total(p), "of an exported C program");
+}
+
+static void print_json(const Model *m, Plan *p) {
+    fputs("{\"model\": ", stdout);
+    json_string(stdout, m->serve.model->name);
+    printf(", \"tensors\": %lld, \"weights_bytes\": %lld, \"rows\": %lld, \"context\": %lld, "
+           "\"chunk\": %lld, \"cached\": %s, ",
+           (long long)p->tensors, (long long)p->weights, (long long)p->rows, (long long)p->context,
+           (long long)p->chunk, m->step ? "true" : "false");
+    if (m->step && p->token >= 0)
+        printf("\"cache_bytes_per_token\": %lld, ", (long long)p->token);
+    else
+        fputs("\"cache_bytes_per_token\": null, ", stdout);
+    printf("\"cache_bytes\": %lld, \"arena_bytes\": %lld, \"total_bytes\": %lld}\n",
+           (long long)p->memory.cache, (long long)p->memory.arena, (long long)total(p));
+}
+
+// ---- The command -------------------------------------------------------------------------------
+
+static int plan_model(Arena *a, const Args *args, Model *m) {
+    Plan p = {
+        .rows = args_int(args, "--rows", 1), .chunk = args_int(args, "--chunk", 128), .good = true};
+    if (args->paths.len != 1)
+        return usage_error("plan takes one PATH");
+    if (p.rows < 1 || p.rows > 65536 || p.chunk < 1 || p.chunk > INT32_MAX)
+        return usage_error("--rows is 1 to 65536, --chunk at least 1");
+    int code = model_open(a, args->paths.data[0], args, m);
+    if (code == EXIT_FINE)
+        code = model_lower(m, args, 0);
+    if (code == EXIT_FINE)
+        code = model_derive(m);
+    if (code != EXIT_FINE)
+        return code;
+    p.context = m->window ? m->window : m->context;
+    if (p.context < 0) {
+        Diag *d = report(m->s, (Span){0}, E8009, "the context of %s has no bound", m->path);
+        diag_help(m->s, d, "give --ctx N");
+        return EXIT_WRONG;
+    }
+    if (!m->step && p.rows > 1)
+        return usage_error("--rows: without a cache, one sequence is computed at a time");
+    if (!fill(m, &p))
+        return EXIT_WRONG;
+    (args_has(args, "--json") ? print_json : print_text)(m, &p);
+    return EXIT_FINE;
+}
+
+static int run(Arena *a, const Args *args) {
+    Model m = {0};
+    int code = plan_model(a, args, &m);
+    if (m.s)
+        finish_text(m.s);
+    model_close(&m);
+    return code;
+}
+
+const Command command_plan = {"plan",
+                              "PATH",
+                              "Tells the memory of a run, to the byte, before anything is loaded.",
+                              "serin plan examples/verses --ctx 4096 --rows 8",
+                              COMMAND_FLAGS(flags),
+                              run};
