@@ -17,11 +17,8 @@ typedef struct {
 #define COMMAND_FLAGS(table) table, (int)(sizeof table / sizeof *table)
 
 extern const Command command_check, command_dump, command_eval, command_explain, command_export,
-<<<<<<< Updated upstream
-    command_fmt, command_inspect, command_lsp, command_run, command_serve, command_tokenize;
-=======
-    command_fmt, command_inspect, command_plan, command_run, command_serve, command_tokenize;
->>>>>>> Stashed changes
+    command_fmt, command_inspect, command_lsp, command_plan, command_run, command_serve,
+    command_tokenize;
 
 // Prints the session's diagnostics: as JSON to stdout if the command has --json and stdout is not
 // its answer, else as text to stderr. The exit code: 1 if there are errors, else 0.

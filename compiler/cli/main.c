@@ -3,15 +3,9 @@
 #include <string.h>
 
 static const Command *const commands[] = {
-<<<<<<< Updated upstream
     &command_check,  &command_serve,   &command_run, &command_tokenize,
     &command_export, &command_explain, &command_fmt, &command_dump,
-    &command_eval,   &command_inspect, &command_lsp,
-=======
-    &command_check,  &command_serve,   &command_run,  &command_tokenize,
-    &command_export, &command_explain, &command_fmt,  &command_dump,
-    &command_eval,   &command_inspect, &command_plan,
->>>>>>> Stashed changes
+    &command_eval,   &command_inspect, &command_lsp, &command_plan,
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
