@@ -272,6 +272,8 @@ static void check_members(Checker *c, Item *block) {
         Item *item = block->items.data[i];
         item->module = block->module;
         item->block = block;
+        if (is_prelude_name(item->name))
+            report(c->s, item->name_span, E1207, "`%s` is a built-in name", item->name);
         if (block_item(block, item->name) != item || block_member(block, item->name) ||
             is_generic_name(block, item->name))
             report(c->s, item->name_span, E1205, "`%s` is declared twice in this block",
