@@ -59,6 +59,8 @@ static void infer_args(Inference *in, const Type *pattern, const Type *type) {
         const GenericArg *p = &pattern->args[i], *a = &type->args[i];
         if (p->dim && a->dim)
             infer_axis(in, (Axis){p->dim, NULL}, (Axis){a->dim, NULL});
+        for (int k = 0; k < p->axis_count && p->axis_count == a->axis_count; k++)
+            infer_axis(in, p->axes[k], a->axes[k]);
         int g = -1;
         if (!p->dim && p->axis_count == 1 && p->axes[0].pack)
             g = generic_number(in->decl, p->axes[0].pack);
@@ -276,7 +278,10 @@ static void check_struct_call(Checker *c, Expr *e, Item *item) {
     }
     if (!good || !given || !finish_generics(c, item, args, e->span))
         return;
+    int errors = c->s->errors;
     check_bounds(c, item, args, e->span);
+    if (c->s->errors != errors)
+        return;
     Subst s = {binding_of(c, item, args), NULL};
     for (int k = 0; k < item->fields.len; k++) {
         const Type *want = subst_type(c->a, c->dims, item->fields.data[k].type, &s);

@@ -33,7 +33,7 @@ static bool fn_mentions(Arena *a, Map *free, const CoreFn *f, const Dim *symbol)
     for (int i = 0; i < f->values.len; i++) {
         const Value *v = &f->values.data[i];
         if (opt_type_mentions(v->type, symbol) || (v->comp && comp_mentions(v->comp, symbol)) ||
-            (v->loop && dim_mentions(v->loop->count, symbol)) ||
+            (v->loop && v->loop->count && dim_mentions(v->loop->count, symbol)) ||
             (v->callee && fn_mentions(a, free, v->callee, symbol)))
             return true;
     }
@@ -118,7 +118,7 @@ CoreFn *opt_resized(Resize *r, CoreFn *f) {
         v->type = opt_resized_type(r, v->type);
         if (v->callee)
             v->callee = opt_resized(r, v->callee);
-        if (v->loop)
+        if (v->loop && v->loop->count)
             v->loop->count = opt_resized_dim(r, v->loop->count);
         if (v->comp)
             resize_comp(r, v->comp);
