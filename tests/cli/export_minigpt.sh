@@ -1,7 +1,9 @@
 # The exported program prints the bytes that serin serve prints, and builds without a warning.
 model=examples/minigpt/minigpt.serin
 "$SERIN" export $model --target c --serve -o "$TMP/c" || exit
-ls "$TMP/c"
+for file in Makefile README.md generate.c model.c model.h weights.bin; do
+    [ -s "$TMP/c/$file" ] || echo "there is no $file"
+done
 make -s -C "$TMP/c" CFLAGS="-std=c11 -O2 -ffp-contract=off -Wall -Wextra -Wpedantic -Wshadow -Werror" || exit
 for flags in '--temperature 0' '--temperature 0 --threads 1' '--temperature 0.8 --seed 7' \
     '--json --temperature 0' '--seed 3'; do
