@@ -8,7 +8,7 @@ static const char program[] =
     "use std.nn.activations::{gelu, gelu_erf, relu, sigmoid, silu}\n"
     "use std.nn.decoding::{argmax}\n"
     "use std.nn.embedding::{embedding}\n"
-    "use std.nn.linalg::{batched_matmul, dot, matmul, outer, transpose}\n"
+    "use std.linalg::{batched_matmul, dot, matmul, outer, transpose}\n"
     "use std.nn.linear::{linear}\n"
     "use std.nn.loss::{cross_entropy, entropy, log_softmax, split_cross_entropy, token_log_probs}\n"
     "use std.nn.mlp::{swiglu}\n"
