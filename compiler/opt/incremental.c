@@ -3,6 +3,7 @@
 // then it is proved again.
 #include "opt/compose.h"
 #include "opt/dce.h"
+#include "opt/decide.h"
 #include "opt/inline.h"
 #include "opt/step_build.h"
 #include "opt/unflatten.h"
@@ -15,6 +16,7 @@ typedef struct {
     CoreFn *flat;    // the entry as it is now
     int tokens;      // its parameters, by number; -1: none
     int temperature; // likewise
+    bool slides;     // states may hold a window only
 } Derive;
 
 static bool refuse(Derive *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -304,6 +306,7 @@ static bool find_roles(Derive *d, Causal **causal, Roles *roles) {
         Causal *k = prove(d, causal);
         if (!k)
             return false;
+        opt_decide_length(d->flat, k);
         if (!opt_compose(d->core, d->flat, length_only, k))
             return refuse(d, "a body became too large");
         opt_dce(d->core, d->flat);
@@ -347,12 +350,14 @@ static StepPlan *build(Derive *d, CoreFn *entry, Roles *roles) {
     Arena *a = c->session->arena;
     StepPlan *p = NEW(a, StepPlan);
     *p = (StepPlan){.B = d->B, .causal = roles->causal, .flat = d->flat};
+    p->window = roles_window(roles);
     int symbols = c->symbols.len, bounds = c->bounds.len, fns = c->fns.len;
     p->C = add_symbol(d, "C");
     p->Cap = add_symbol(d, "Cap");
     p->L = add_symbol(d, "L");
     StepBuild b = {.core = c, .arena = arena_new(), .roles = roles, .from = d->flat, .plan = p};
     b.one = dim_const(c->dims, 1);
+    b.slides = d->slides && p->window >= 0;
     b.rows = (Resize){.core = c, .from = d->S, .to = p->C};
     b.last = (Resize){.core = c, .from = d->S, .to = b.one};
     b.to = NEW(a, CoreFn);
@@ -379,9 +384,9 @@ static StepPlan *build(Derive *d, CoreFn *entry, Roles *roles) {
     return p;
 }
 
-StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens, int temperature,
-                   StrBuf *why, Causal **causal) {
-    Derive d = {.core = c, .B = B, .S = S, .why = why};
+static StepPlan *derive(Derive d, CoreFn *entry, int tokens, int temperature, Causal **causal) {
+    Core *c = d.core;
+    const Dim *B = d.B, *S = d.S;
     int first = entry->self ? 1 : 0, fns = c->fns.len;
     Causal *ignored;
     Roles roles;
@@ -400,4 +405,16 @@ StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int token
     bool fine = flatten(&d, entry) && find_roles(&d, causal, &roles);
     drop_functions(c, fns);
     return fine ? build(&d, entry, &roles) : NULL;
+}
+
+StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens, int temperature,
+                   StrBuf *why, Causal **causal) {
+    Derive d = {.core = c, .B = B, .S = S, .why = why};
+    return derive(d, entry, tokens, temperature, causal);
+}
+
+StepPlan *opt_step_sliding(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens,
+                           int temperature, StrBuf *why, Causal **causal) {
+    Derive d = {.core = c, .B = B, .S = S, .why = why, .slides = true};
+    return derive(d, entry, tokens, temperature, causal);
 }

@@ -22,6 +22,8 @@ typedef struct {
     CoreFn *fn;                 // the last function of the module; an entry
     const Dim *B, *C, *Cap, *L; // symbols; B is the entry's
     Val tokens, pos, count;     // parameters
+    Val origin;                 // likewise, or 0
+    int64_t window;             // how far back a row looks; -1: to the start
     int state_count;            // how many
     StepState *states;          // in the order of the parameters
     Causal *causal;             // the proof
@@ -37,3 +39,11 @@ typedef struct {
 // NULL.
 StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens, int temperature,
                    StrBuf *why, Causal **causal);
+
+// The same for an entry whose rows look no further back than a window (p->window positions): states
+// that slide. The step has one more parameter, origin i32[B] after count, even: the states of row b
+// hold positions origin[b] .. origin[b] + Cap - 1, of which L are looked at. It may be raised
+// between calls to at most pos[b] - window, by moving what is kept to the front; 0 will always do.
+// pos[b] + count[b] - origin[b] <= L <= Cap. Without a window it is opt_step's.
+StepPlan *opt_step_sliding(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens,
+                           int temperature, StrBuf *why, Causal **causal);

@@ -62,6 +62,10 @@ static inline Role *role_of(const Roles *r, Val v) {
     return &r->of[v - 1];
 }
 
+// How far before its row anything is read at most, where that is bounded for every position axis
+// and reduction; else -1.
+int64_t roles_window(Roles *r);
+
 // The least vertex cut of a network with `n` nodes: cost[i] of a node, sources, sinks, and edges
 // (from[i], to[i]). in_cut[i]: the cut as near to the sinks as possible; costs of at most 2^40.
 void least_cut(Arena *a, int n, const int64_t *cost, const bool *source, const bool *sink,

@@ -102,8 +102,7 @@ static void write_state(StepBuild *b, Region *r, Val v) {
             continue;
         Val rows = step_state_rows(b, r, v);
         Val state = pick_state(b, r, v, b->states.data[i].param);
-        Val w =
-            core_write(b->core, b->to, r, state, rows, b->plan->pos, core_value(b->from, v)->span);
+        Val w = core_write(b->core, b->to, r, state, rows, b->slots, core_value(b->from, v)->span);
         value_in(b, w)->name = b->states.data[i].name;
         made_of(b, v)->state = w;
     }
@@ -292,6 +291,8 @@ static void build_params(StepBuild *b) {
     const CoreType *each = core_tensor(c, DT_I32, 1, chunk);
     p->pos = core_param(c, b->to, each, session_name(s, "pos"), b->from->span);
     p->count = core_param(c, b->to, each, session_name(s, "count"), b->from->span);
+    if (b->slides)
+        p->origin = core_param(c, b->to, each, session_name(s, "origin"), b->from->span);
     add_states(b);
 }
 
@@ -325,6 +326,7 @@ bool step_build(StepBuild *b) {
     Val y = b->from->region.yields.data[0];
     b->made = NEW_N(b->arena, Made, b->from->values.len);
     build_params(b);
+    b->slots = b->slides ? step_slots(b, &b->to->region) : b->plan->pos;
     if (!b->why)
         made(b, &b->to->region, b->roles->tokens);
     build_region(b, &b->from->region, &b->to->region);

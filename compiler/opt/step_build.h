@@ -26,6 +26,8 @@ typedef struct {
     Resize last;    // by 1
     VEC(StepState) states;
     VEC(Val) state_of; // the kept value of each state
+    bool slides;       // states begin at an origin
+    Val slots;         // of rows written: pos, less the origin
     const char *why;   // refused; or NULL
 } StepBuild;
 
@@ -39,6 +41,9 @@ bool step_refuse(StepBuild *b, Val v, const char *why);
 // are L. A value without tokens and batch gets a batch axis first, except in ROLE_ALL.
 const CoreType *step_type(const StepBuild *b, Val v, RoleMode mode);
 bool step_gains_batch(const StepBuild *b, Val v, RoleMode mode);
+
+// i32[B]: where the rows of a chunk go in the states that slide.
+Val step_slots(StepBuild *b, Region *r);
 
 // The comprehension of v in its mode.
 Val step_comp(StepBuild *b, Region *r, Val v);

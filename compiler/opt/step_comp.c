@@ -7,6 +7,8 @@
 // How an axis of a read is found.
 typedef enum {
     AT_NODE,  // as written
+    AT_PLACE, // as written, less the origin
+    AT_INDEX, // an index of all positions from the origin on, that is one here too
     AT_ROW,   // the row's number in the chunk
     AT_COUNT, // count[b] - 1
     AT_ZERO,
@@ -40,7 +42,8 @@ typedef struct {
 
 bool step_gains_batch(const StepBuild *b, Val v, RoleMode mode) {
     const Role *o = role_of(b->roles, v);
-    return (mode == ROLE_ROWS || mode == ROLE_LAST) && o->batch < 0 && !o->tokens;
+    bool own = mode == ROLE_ROWS || mode == ROLE_LAST || (mode == ROLE_ALL && b->slides);
+    return own && o->batch < 0 && !o->tokens;
 }
 
 const CoreType *step_type(const StepBuild *b, Val v, RoleMode mode) {
@@ -93,6 +96,10 @@ static int count_less_one(CompBuild *m) {
                        comp_const_int(c, m->to, DT_I64, 1));
 }
 
+static int origin_of_row(CompBuild *m) {
+    return read_of_row(m, m->b->plan->origin);
+}
+
 // Positions in use by row b of the batch: what S is for its last token.
 static int end_of_row(CompBuild *m) {
     return comp_binary(m->b->core, m->to, N_ADD, read_of_row(m, m->b->plan->pos),
@@ -117,17 +124,34 @@ static Val finish(CompBuild *m, Region *r, const CoreType *type, const char *nam
 
 // ---- Reads -------------------------------------------------------------------------------------
 
+// Is it an index over all positions (from the origin on, where states slide)?
+static bool far_index(const CompBuild *m, int index) {
+    const Comp *k = m->from;
+    if (index >= k->out)
+        return k->red_dims[index - k->out] == m->b->roles->S;
+    return m->value->type->dims[index] == m->b->roles->S &&
+           (index != m->row || m->mode == ROLE_ALL);
+}
+
+// How a position on an axis of all positions is found.
+static Place far_place(const CompBuild *m, int node, int axis) {
+    const Node *at = &m->from->nodes.data[m->from->nodes.data[node].reads[axis]];
+    if (!m->b->slides)
+        return AT_NODE;
+    return at->op == N_INDEX && far_index(m, at->index) ? AT_INDEX : AT_PLACE;
+}
+
 static void add_axis(ReadPlan *p, int axis, Place place) {
     p->axis[p->n] = axis;
     p->place[p->n++] = place;
 }
 
 // [B, Cap, rest..] at the positions as written.
-static void plan_state(const CompBuild *m, Val u, ReadPlan *p) {
+static void plan_state(const CompBuild *m, int node, Val u, ReadPlan *p) {
     const Role *o = role_of(m->b->roles, u);
     p->arg = made_of(m->b, u)->state;
     add_axis(p, o->batch, AT_NODE);
-    add_axis(p, o->row, AT_NODE);
+    add_axis(p, o->row, far_place(m, node, o->row));
     for (int i = 0; i < core_value(m->b->from, u)->type->rank; i++) {
         if (i != o->batch && i != o->row)
             add_axis(p, i, AT_NODE);
@@ -145,7 +169,7 @@ static bool plan_read(CompBuild *m, int node, ReadPlan *p) {
         return true;
     bool own = o->row >= 0 && same[o->row] && m->mode != ROLE_ALL;
     if (o->kept && !own) {
-        plan_state(m, u, p);
+        plan_state(m, node, u, p);
         return true;
     }
     Place row = AT_NODE;
@@ -158,8 +182,11 @@ static bool plan_read(CompBuild *m, int node, ReadPlan *p) {
     p->arg = made_of(b, u)->here;
     if (step_gains_batch(b, u, o->mode))
         add_axis(p, -1, AT_NODE);
-    for (int i = 0; i < n->read_count; i++)
-        add_axis(p, i, i == o->row ? row : AT_NODE);
+    for (int i = 0; i < n->read_count; i++) {
+        bool far = core_value(b->from, u)->type->dims[i] == b->roles->S;
+        Place place = i == o->row ? row : AT_NODE;
+        add_axis(p, i, far && place == AT_NODE ? far_place(m, node, i) : place);
+    }
     return true;
 }
 
@@ -180,7 +207,7 @@ static bool plan_nodes(CompBuild *m) {
         if (!plan_read(m, i, p))
             return false;
         for (int j = 0; !p->dead && j < p->n; j++) {
-            if (p->axis[j] >= 0 && p->place[j] == AT_NODE)
+            if (p->axis[j] >= 0 && (p->place[j] == AT_NODE || p->place[j] == AT_PLACE))
                 m->live[n->reads[p->axis[j]]] = true;
         }
     }
@@ -205,6 +232,11 @@ static int make_read(CompBuild *m, int node) {
             at[i] = count_less_one(m);
         else if (p->place[i] == AT_ZERO)
             at[i] = comp_const_int(c, m->to, DT_I64, 0);
+        else if (p->place[i] == AT_INDEX)
+            at[i] =
+                comp_index(c, m->to, m->from->nodes.data[n->reads[p->axis[i]]].index + m->gained);
+        else if (p->place[i] == AT_PLACE)
+            at[i] = comp_binary(c, m->to, N_SUB, m->node[n->reads[p->axis[i]]], origin_of_row(m));
         else
             at[i] = m->node[n->reads[p->axis[i]]];
     }
@@ -216,6 +248,8 @@ static int make_read(CompBuild *m, int node) {
 static int make_index(CompBuild *m, int index) {
     Core *c = m->b->core;
     int at = comp_index(c, m->to, index + m->gained);
+    if (m->b->slides && far_index(m, index))
+        return comp_binary(c, m->to, N_ADD, origin_of_row(m), at);
     if (index != m->row || index >= m->from->out || m->mode == ROLE_ALL)
         return at;
     if (m->mode == ROLE_LAST)
@@ -264,9 +298,8 @@ static int make_dim(CompBuild *m, int node) {
     bool last = m->mode == ROLE_LAST || m->mode == ROLE_NONE;
     if (last && m->batch >= 0)
         return make_length(m, n->dim, 0);
-    if (causal_live_anywhere(r->causal, m->old, node))
-        step_refuse(m->b, m->old, "uses the length as a value");
-    return comp_const_int(m->b->core, m->to, DT_I64, 0); // decides nothing
+    step_refuse(m->b, m->old, "uses the length as a value");
+    return comp_const_int(m->b->core, m->to, DT_I64, 0);
 }
 
 static void make_nodes(CompBuild *m) {
@@ -341,7 +374,7 @@ static int guard(CompBuild *m, int root) {
             step_refuse(m->b, m->old, "is reduced over every position");
             return root;
         }
-        int k = comp_index(c, m->to, m->from->out + m->gained + i);
+        int k = make_index(m, m->from->out + i);
         root = guarded(m, root, comp_binary(c, m->to, N_LT, k, end_of_row(m)));
     }
     return root;
@@ -423,10 +456,10 @@ Val step_comp(StepBuild *b, Region *r, Val v) {
 
 // Reads `arg`, whose axes are v's (and the batch it gained first), at the indices of the result but
 // for the row, which is at `row` (-1: at its index).
-static Val copy(CompBuild *m, Region *r, Val arg, const CoreType *type, bool gained, int row,
-                const char *name) {
+static Val copy(CompBuild *m, Region *r, Val arg, const CoreType *type, int row, const char *name) {
     Core *c = m->b->core;
     const Role *o = role_of(m->b->roles, m->old);
+    bool gained = step_gains_batch(m->b, m->old, o->mode);
     int at[CORE_MAX_RANK];
     int rank = core_value(m->b->to, arg)->type->rank;
     m->to->out = type->rank;
@@ -444,13 +477,29 @@ static const char *named(const StepBuild *b, Val v, const char *what) {
     return name ? arena_printf(b->core->session->arena, "%s_%s", name, what) : what;
 }
 
+Val step_slots(StepBuild *b, Region *r) {
+    Core *c = b->core;
+    Comp *k = NEW(c->session->arena, Comp);
+    const CoreType *t = core_value(b->to, b->plan->pos)->type;
+    int at = comp_index(c, k, 0);
+    int pos = comp_read(c, k, 0, DT_I32, 1, &at), origin = comp_read(c, k, 1, DT_I32, 1, &at);
+    k->out = 1;
+    k->root = comp_binary(c, k, N_SUB, pos, origin);
+    Val v = core_add(c, b->to, OP_COMP, t, session_name(c->session, "slot"), b->from->span);
+    core_value(b->to, v)->comp = k;
+    core_arg(c, b->to, v, b->plan->pos);
+    core_arg(c, b->to, v, b->plan->origin);
+    core_emit(c, r, v);
+    return v;
+}
+
 Val step_take_rows(StepBuild *b, Region *r, Val v) {
     CompBuild m = comp_build(b, v);
     m.batch = role_of(b->roles, v)->batch < 0 ? 0 : role_of(b->roles, v)->batch;
     const CoreType *type = step_type(b, v, ROLE_ROWS);
     int c = comp_index(b->core, m.to, m.row + step_gains_batch(b, v, ROLE_ROWS));
-    int row = comp_binary(b->core, m.to, N_ADD, read_of_row(&m, b->plan->pos), c);
-    return copy(&m, r, made_of(b, v)->here, type, false, row, named(b, v, "rows"));
+    int row = comp_binary(b->core, m.to, N_ADD, read_of_row(&m, b->slots), c);
+    return copy(&m, r, made_of(b, v)->here, type, row, named(b, v, "rows"));
 }
 
 Val step_take_last(StepBuild *b, Region *r, Val v) {
@@ -460,9 +509,8 @@ Val step_take_last(StepBuild *b, Region *r, Val v) {
     m.batch = gained ? 0 : role_of(b->roles, v)->batch;
     int row = count_less_one(&m);
     if (m.mode == ROLE_ALL)
-        row = comp_binary(b->core, m.to, N_ADD, read_of_row(&m, b->plan->pos), row);
-    bool shifted = gained && m.mode == ROLE_ROWS;
-    return copy(&m, r, made_of(b, v)->here, type, shifted, row, named(b, v, "last"));
+        row = comp_binary(b->core, m.to, N_ADD, read_of_row(&m, b->slots), row);
+    return copy(&m, r, made_of(b, v)->here, type, row, named(b, v, "last"));
 }
 
 Val step_state_rows(StepBuild *b, Region *r, Val v) {

@@ -145,7 +145,7 @@ static int64_t kept_bytes(const StepPlan *p) {
 
 static void test_rows(Test *t) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        Model m;
+        Model m = {.slides = false};
         if (!model_read(&m, t, rows[i].text, "forward") || !m.plan) {
             printf("%s: no step: %s\n", rows[i].name, m.why.data ? m.why.data : "");
             CHECK(t, m.plan);
@@ -235,7 +235,7 @@ static const struct {
 
 static void test_entries(Test *t) {
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
-        Model m;
+        Model m = {.slides = false};
         bool good = model_read(&m, t, entries[i].text, "next");
         bool scaled = i + 1 == sizeof entries / sizeof entries[0];
         CHECK(t, good);
@@ -261,10 +261,63 @@ static void test_entries(Test *t) {
     }
 }
 
+// ---- Windows -----------------------------------------------------------------------------------
+
+static const struct {
+    const char *name;
+    const char *text;
+    int64_t window; // -1: none
+} windows[] = {
+    {"window",
+     BLOCK QKV DOT
+     "        let score[b, i, j] = select(at[j] <= at[i] && at[j] > at[i] - 5, dot[b, i, j], "
+     "-1e30)\n" SOFTMAX TAIL,
+     4},
+    {"window with slopes",
+     BLOCK QKV DOT
+     "        let far[i, j] = cast<f32>(at[i] - at[j]) * 0.25\n"
+     "        let score[b, i, j] = select(at[j] <= at[i] && at[j] > at[i] - 9, dot[b, i, j] - "
+     "far[i, j], -1e30)\n" SOFTMAX TAIL,
+     8},
+    {"rotated by position",
+     BLOCK QKV "        let turn[s, d] = sin(cast<f32>(at[s]) * 0.37 + table[0, d])\n"
+               "        let kt[b, s, d] = k[b, s, d] * turn[s, d]\n"
+               "        let dot[b, i, j] = sum[d] q[b, i, d] * kt[b, j, d]\n"
+               "        let score[b, i, j] = select(at[j] <= at[i] && at[j] > at[i] - 5, "
+               "dot[b, i, j] * turn[j, 0], -1e30)\n" SOFTMAX TAIL,
+     4},
+    {"shift",
+     BLOCK QKV
+     "        let before[s] = max(at[s] - 2, 0)\n"
+     "        let y[b, s, d] = q[b, s, d] + k[b, before[s], d] - v[b, before[s], d]\n" TAIL,
+     2},
+    {"all",
+     BLOCK QKV DOT
+     "        let score[b, i, j] = select(at[j] <= at[i], dot[b, i, j], -1e30)\n" SOFTMAX TAIL,
+     -1},
+};
+
+static void test_windows(Test *t) {
+    for (size_t i = 0; i < sizeof windows / sizeof windows[0]; i++) {
+        Model m = {.slides = true};
+        bool good = model_read(&m, t, windows[i].text, "forward") && m.plan;
+        CHECK(t, good);
+        if (!good) {
+            printf("%s: no step: %s\n", windows[i].name, m.why.data ? m.why.data : "");
+            continue;
+        }
+        if (m.plan->window != windows[i].window)
+            printf("%s: window %lld\n", windows[i].name, (long long)m.plan->window);
+        CHECK(t, m.plan->window == windows[i].window && !m.plan->origin == (m.plan->window < 0));
+        same_bits(&m, windows[i].name, m.entry, 45);
+    }
+}
+
 int main(void) {
     Test t = {.state = 3};
     test_rows(&t);
     test_entries(&t);
+    test_windows(&t);
     t.s = session_new();
     return finish(&t);
 }

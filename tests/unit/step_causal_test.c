@@ -12,8 +12,8 @@ static bool accepted(const char *path) {
     return read && strncmp(line, "// accepted", 11) == 0;
 }
 
-static void test_file(Test *t, const char *path) {
-    Model m;
+static void test_file(Test *t, const char *path, bool slides) {
+    Model m = {.slides = slides};
     bool want = accepted(path), checks = model_open(&m, t, path, NULL);
     CHECK(t, checks);
     if (checks && (m.plan != NULL) != want)
@@ -30,8 +30,8 @@ int main(void) {
     glob_t files;
     if (glob("tests/causal/*.serin", 0, NULL, &files) != 0)
         return 1;
-    for (size_t i = 0; i < files.gl_pathc; i++)
-        test_file(&t, files.gl_pathv[i]);
+    for (size_t i = 0; i < 2 * files.gl_pathc; i++)
+        test_file(&t, files.gl_pathv[i / 2], i % 2);
     CHECK(&t, files.gl_pathc >= 90);
     globfree(&files);
     t.s = session_new();

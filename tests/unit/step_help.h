@@ -21,9 +21,12 @@ typedef struct {
     Program *program;
     Item *block;
     int64_t vocab;
-    void *states[8]; // memory of each, B rows of STEP_CAP positions
+    void *states[8]; // memory of each
     bool draws;      // the entry takes a key and a temperature
     int64_t batch;   // that they are for
+    int64_t cap;     // positions of a state
+    bool slides;     // derive with states that slide
+    int32_t origin[STEP_ROWS];
 } Model;
 
 static inline bool random_weight(void *ctx, const char *path, const CoreType *type, Tensor *out) {
@@ -98,13 +101,14 @@ static inline bool model_lower(Model *m, Program *p, Item *block, Item *entry) {
         return false;
     m->why = strbuf_new(m->s->arena);
     m->draws = m->entry->params.len == 4; // self, key, tokens, temperature
-    m->plan = opt_step(m->core, m->entry, m->B, m->S, m->draws, m->draws ? 2 : -1, &m->why, NULL);
+    m->plan = (m->slides ? opt_step_sliding : opt_step)(m->core, m->entry, m->B, m->S, m->draws,
+                                                        m->draws ? 2 : -1, &m->why, NULL);
     return true;
 }
 
 // Block M of a text.
 static inline bool model_read(Model *m, Test *t, const char *text, const char *entry) {
-    *m = (Model){.t = t, .s = session_new()};
+    *m = (Model){.t = t, .s = session_new(), .slides = m->slides};
     Source *source = source_new(m->s->arena, "test.serin", str_of(text));
     Program *p = check_program(m->s, session_add(m->s, source), NULL);
     Item *block = m->s->errors ? NULL : find_entry(p, "M");
@@ -114,7 +118,7 @@ static inline bool model_read(Model *m, Test *t, const char *text, const char *e
 // The model of a file with a serve block.
 static inline bool model_open(Model *m, Test *t, const char *path, const char *entry) {
     Serve serve = {0};
-    *m = (Model){.t = t, .s = session_new()};
+    *m = (Model){.t = t, .s = session_new(), .slides = m->slides};
     Program *p = check_path(m->s, path, NULL);
     bool good = p && !m->s->errors && check_serve(p, entry, &serve) && serve.entry;
     if (!good)
@@ -133,7 +137,7 @@ static inline bool model_start(Model *m, int64_t batch) {
     m->batch = batch;
     for (int i = 0; i < m->plan->state_count && i < 8; i++)
         m->states[i] =
-            arena_alloc(m->s->arena, (size_t)(m->plan->states[i].bytes * batch * STEP_CAP));
+            arena_alloc(m->s->arena, (size_t)(m->plan->states[i].bytes * batch * 2 * STEP_CAP));
     const CoreType *logits = core_value(m->plan->fn, m->plan->fn->region.yields.data[0])->type;
     if (!m->self || !dim_is_const(logits->dims[1], &m->vocab)) {
         printf("%s\n", error);
@@ -162,26 +166,71 @@ static inline const void *model_whole(Model *m, const CoreFn *fn, const int32_t 
     return NULL;
 }
 
+// Empty states, for chunks of at most c tokens: a window's worth of them, if they slide.
+static inline void model_clear(Model *m, int c) {
+    m->cap = m->plan->origin ? m->plan->window + c + 1 : STEP_CAP;
+    for (int i = 0; i < m->plan->state_count; i++)
+        memset(m->states[i], 0, (size_t)(m->plan->states[i].bytes * m->batch * m->cap));
+    memset(m->origin, 0, sizeof m->origin);
+}
+
+// Moves the states of row b so that they begin at position `origin`.
+static inline void model_slide(Model *m, int b, int32_t origin) {
+    int64_t by = origin - m->origin[b];
+    for (int i = 0; i < m->plan->state_count && by > 0; i++) {
+        const CoreType *type = m->plan->states[i].type;
+        int64_t outer = 1, row = dtype_size(type->dtype), n;
+        bool after = false;
+        for (int k = 0; k < type->rank; k++) {
+            after = after || type->dims[k] == m->plan->B;
+            if (dim_is_const(type->dims[k], &n))
+                *(after ? &row : &outer) *= n;
+        }
+        for (int64_t o = 0; o < outer; o++) {
+            char *at = (char *)m->states[i] + (o * m->batch + b) * m->cap * row;
+            memmove(at, at + by * row, (size_t)((m->cap - by) * row));
+        }
+    }
+    m->origin[b] = by > 0 ? origin : m->origin[b];
+}
+
+// Where states slide: makes room for every row's chunk. How many positions of them are in use.
+static inline int model_room(Model *m, const int32_t *pos, const int32_t *count) {
+    int length = 0;
+    for (int b = 0; b < m->batch; b++) {
+        if (pos[b] + count[b] - m->origin[b] > m->cap)
+            model_slide(m, b, (int32_t)(pos[b] - m->plan->window) & ~1);
+        int used = pos[b] + count[b] - m->origin[b];
+        length = used > length ? used : length;
+    }
+    return length;
+}
+
 // One call of the step: logits [batch, V], or NULL.
 static inline const float *model_step(Model *m, const int32_t *tokens, int c, const int32_t *pos,
                                       const int32_t *count, int length) {
     char error[256];
     const StepPlan *p = m->plan;
     Tensor args[16] = {I32(tokens, m->batch, c), I32(pos, m->batch), I32(count, m->batch)}, out;
+    int n = 3;
+    if (p->origin) {
+        length = model_room(m, pos, count);
+        args[n++] = I32(m->origin, m->batch);
+    }
     interp_bind(m->it, p->B, m->batch);
     interp_bind(m->it, p->C, c);
-    interp_bind(m->it, p->Cap, STEP_CAP);
+    interp_bind(m->it, p->Cap, m->cap);
     interp_bind(m->it, p->L, length);
     for (int i = 0; i < p->state_count; i++) {
         const CoreType *type = p->states[i].type;
-        Tensor *t = &args[3 + i];
+        Tensor *t = &args[n++];
         *t = (Tensor){.dtype = type->dtype, .rank = type->rank, .data = m->states[i]};
         for (int k = 0; k < type->rank; k++) {
             if (!dim_is_const(type->dims[k], &t->dims[k]))
-                t->dims[k] = type->dims[k] == p->B ? m->batch : STEP_CAP;
+                t->dims[k] = type->dims[k] == p->B ? m->batch : m->cap;
         }
     }
-    if (interp_call(m->it, p->fn, m->self, 3 + p->state_count, args, &out, error, sizeof error))
+    if (interp_call(m->it, p->fn, m->self, n, args, &out, error, sizeof error))
         return out.data;
     printf("step: %s\n", error);
     return NULL;
@@ -220,8 +269,7 @@ static inline bool same_row(const Model *m, const float *got, const float *want)
 static inline void same_rows(Model *m, const char *name, int c, int n, const int32_t *tokens,
                              const float *want) {
     bool good = true;
-    for (int i = 0; i < m->plan->state_count; i++)
-        memset(m->states[i], 0, (size_t)(m->plan->states[i].bytes * STEP_CAP));
+    model_clear(m, c);
     for (int at = 0; at < n && good; at += c) {
         int32_t pos = at, count = n - at < c ? n - at : c;
         int32_t chunk[STEP_MOST] = {0};
@@ -238,6 +286,7 @@ static inline void same_rows(Model *m, const char *name, int c, int n, const int
 static inline void same_batch(Model *m, const char *name, int n, int32_t tokens[][STEP_MOST],
                               float *const *want) {
     int32_t pos[STEP_ROWS] = {0}, count[STEP_ROWS], chunk[STEP_ROWS * 8];
+    model_clear(m, 8);
     int lengths[STEP_ROWS] = {n, n / 2, n - 3, 1}, left = STEP_ROWS;
     bool good = true;
     for (int round = 0; left > 0 && round < 200 && good; round++) {
