@@ -1,0 +1,108 @@
+// What the length decides the same way for every length: `q < S` is true of every row q. The step
+// has no S of its own, so these comparisons, and the selects that they decide, become constants.
+#include "opt/decide.h"
+#include "opt/causal_impl.h"
+
+typedef struct {
+    Causal *k;
+    Map seen;  // constraints -> terms visited under them
+    Map known; // term -> 1 + what it is (0, 1), or 3: not always the same
+} Decide;
+
+static void record(Decide *d, const Term *e, int truth) {
+    uintptr_t old = (uintptr_t)map_get(&d->known, e);
+    uintptr_t new = truth < 0 ? 3 : 1 + (uintptr_t)truth;
+    if (old != new)
+        map_put(d->k->arena, &d->known, e, (void *)(old ? 3 : new));
+}
+
+static bool visited(Decide *d, const Term *e, const Cons *c) {
+    Map *terms = map_get(&d->seen, c);
+    if (!terms) {
+        terms = NEW(d->k->arena, Map);
+        map_put(d->k->arena, &d->seen, c, terms);
+    }
+    if (map_has(terms, e))
+        return true;
+    map_put(d->k->arena, terms, e, (void *)e);
+    return false;
+}
+
+static void visit(Decide *d, const Term *e, const Cons *c) {
+    if (visited(d, e, c))
+        return;
+    if (e->op == N_SELECT) {
+        const Term *branch[2];
+        const Cons *known[2];
+        int n = affine_branches(d->k->affine, e, c, branch, known);
+        record(d, e, n == 1 ? branch[0] == e->args[1] : -1);
+        if (n == 2)
+            visit(d, e->args[0], c);
+        for (int i = 0; i < n; i++)
+            visit(d, branch[i], known[i]);
+        return;
+    }
+    if (node_class(e->op) == 'C') {
+        int truth = affine_decide(d->k->affine, e, c);
+        record(d, e, truth);
+        if (truth >= 0)
+            return;
+    }
+    for (int i = 0; i < e->n; i++)
+        visit(d, e->args[i], c);
+}
+
+// Which nodes have the length in them.
+static bool *with_length(const Causal *k, const Comp *c) {
+    bool *with = NEW_N(k->arena, bool, c->nodes.len + 1);
+    for (int i = 0; i < c->nodes.len; i++) {
+        const Node *n = &c->nodes.data[i];
+        with[i] = n->op == N_DIM && dim_mentions(n->dim, k->S);
+        for (int j = 0; j < node_args(n->op); j++)
+            with[i] = with[i] || with[n->args[j]];
+        for (int j = 0; n->op == N_READ && j < n->read_count; j++)
+            with[i] = with[i] || with[n->reads[j]];
+    }
+    return with;
+}
+
+// A copy of the body with those nodes replaced, or NULL. A select becomes a cast to its own dtype,
+// not the branch itself: a root that becomes a product would sum in another way.
+static Comp *decided(Decide *d, const CausalValue *t, const Comp *from, const bool *with) {
+    Core *c = d->k->core;
+    Comp *to = NULL;
+    for (int i = 0; i < from->nodes.len; i++) {
+        const Node *n = &from->nodes.data[i];
+        uintptr_t known = t->nodes[i] ? (uintptr_t)map_get(&d->known, t->nodes[i]) : 0;
+        bool decides = node_class(n->op) == 'C' || n->op == N_SELECT;
+        if (!decides || !with[i] || known < 1 || known > 2)
+            continue;
+        to = to ? to : comp_copy(c, from);
+        Node *new = &to->nodes.data[i];
+        if (n->op == N_SELECT)
+            *new = (Node){.op = N_CAST, .dtype = n->dtype, .args = {n->args[known == 2 ? 1 : 2]}};
+        else
+            *new = (Node){.op = N_CONST, .dtype = DT_BOOL, .i = known == 2};
+    }
+    return to;
+}
+
+bool opt_decide_length(CoreFn *f, Causal *k) {
+    bool any = false;
+    for (Val v = 1; v <= (Val)f->values.len; v++) {
+        Value *value = core_value(f, v);
+        const CausalValue *t = causal_value(k, v);
+        if (value->op != OP_COMP || !t || !t->raw || !t->nodes)
+            continue;
+        const bool *with = with_length(k, value->comp);
+        if (!with[value->comp->root])
+            continue;
+        Decide d = {.k = k};
+        visit(&d, t->raw, cons_none(k->affine));
+        Comp *to = decided(&d, t, value->comp, with);
+        if (to)
+            value->comp = to;
+        any = any || to;
+    }
+    return any;
+}
