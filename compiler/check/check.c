@@ -97,6 +97,26 @@ static const char *folder_of(Arena *a, const char *path) {
     return arena_printf(a, "%.*s", slash == path ? 1 : (int)(slash - path), path);
 }
 
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+// What `crate` names for a file: the src folder of the package around it, else its own folder.
+static const char *crate_folder(Arena *a, const char *path) {
+    const char *own = folder_of(a, path), *folder = own;
+    for (;;) {
+        const char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+        const char *package = folder_of(a, folder);
+        if (strcmp(name, "src") == 0 && (is_file(arena_printf(a, "%s/serin.toml", package)) ||
+                                         is_file(arena_printf(a, "%s/linnet.toml", package))))
+            return folder;
+        if (!slash || slash == folder)
+            return own;
+        folder = package;
+    }
+}
+
 // A program of the standard library is known by its own name, another by its place.
 static Name module_key(Session *s, const Module *root) {
     StrBuf b = strbuf_new(s->arena);
@@ -110,7 +130,7 @@ Program *check_program(Session *s, int file, SettingVec *settings) {
     p->session = s;
     p->dims = dims_new(s->arena);
     p->settings = settings;
-    p->root_dir = folder_of(s->arena, s->sources.data[file - 1]->path);
+    p->root_dir = crate_folder(s->arena, s->sources.data[file - 1]->path);
     p->root = load_parsed(p, file);
     p->root->is_std = strncmp(s->sources.data[file - 1]->path, "stdlib/", 7) == 0;
     p->root->key = module_key(s, p->root);
@@ -118,11 +138,6 @@ Program *check_program(Session *s, int file, SettingVec *settings) {
     if (!p->broken)
         check_all(p);
     return p;
-}
-
-static bool is_file(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 const char *check_root(Arena *a, const char *path) {

@@ -113,6 +113,14 @@ static void did_close(Server *sv, const cJSON *params) {
     notify(sv, "textDocument/publishDiagnostics", none);
 }
 
+// What another document imports may have changed: all are checked again.
+static void did_save(Server *sv) {
+    for (int i = 0; i < sv->count; i++) {
+        Document *d = &sv->docs[i];
+        set_text(sv, d, d->uri, session_source(d->s, (Span){d->file, 0, 0})->text.ptr);
+    }
+}
+
 // ---- Requests ----------------------------------------------------------------------------------
 
 static cJSON *initialize(void) {
@@ -120,6 +128,7 @@ static cJSON *initialize(void) {
     cJSON *sync = cJSON_AddObjectToObject(can, "textDocumentSync");
     cJSON_AddTrueToObject(sync, "openClose");
     cJSON_AddNumberToObject(sync, "change", 1); // whole texts
+    cJSON_AddTrueToObject(sync, "save");
     cJSON_AddStringToObject(can, "positionEncoding", "utf-16");
     cJSON_AddTrueToObject(can, "hoverProvider");
     cJSON_AddTrueToObject(can, "definitionProvider");
@@ -216,6 +225,8 @@ static void hear(Server *sv, const char *method, const cJSON *params) {
         did_change(sv, params);
     else if (strcmp(method, "textDocument/didClose") == 0)
         did_close(sv, params);
+    else if (strcmp(method, "textDocument/didSave") == 0)
+        did_save(sv);
 }
 
 // False when the conversation is over.

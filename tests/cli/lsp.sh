@@ -4,7 +4,7 @@ request() { say "{\"jsonrpc\":\"2.0\",\"id\":$1,\"method\":\"$2\",\"params\":$3}
 tell() { say "{\"jsonrpc\":\"2.0\",\"method\":\"$1\",\"params\":$2}"; }
 at() { request "$1" "textDocument/$2" "{\"textDocument\":{\"uri\":\"$uri\"},\"position\":{\"line\":$3,\"character\":$4}}"; }
 answers() {
-    "$SERIN" lsp | tr -d '\r' | sed 's/Content-Length: [0-9]*$//' | grep -v '^$'
+    "$SERIN" lsp | tee "$TMP/log" | tr -d '\r' | sed 's/Content-Length: [0-9]*$//' | grep -v '^$'
     echo "---"
 }
 
@@ -68,3 +68,20 @@ for header in 'Content-Length: 5\r\nContent-Length: 5\r\n\r\n' 'Content-Length: 
 done
 head -c 100000 /dev/zero | tr '\0' 'a' | "$SERIN" lsp
 echo "exit code $?"
+
+# A module deep in a package; what it imports is defined in another file and changes on disk.
+mkdir -p "$TMP/p/src/deep" && touch "$TMP/p/serin.toml"
+printf 'module p.b\npub fn one() -> f32 { return 1.0 }\n' >"$TMP/p/src/b.serin"
+uri=file://$TMP/p/src/deep/a.serin
+{
+    request 1 initialize '{}'
+    tell textDocument/didOpen "$(document 'module p.a\nuse crate.b::{one}\nuse std.nn.softmax::{softmax}\npub fn two(x: Tensor[2, 3; f32]) -> Tensor[2, 3; f32] { return softmax(x) + one() }\n')"
+    at 2 definition 3 77
+    at 3 hover 3 65
+    at 4 hover 2 25
+    for _ in $(seq 300); do grep -q '"id":4' "$TMP/log" && break || sleep 0.1; done
+    printf 'module p.b\nfn one() -> f32 { return 1.0 }\n' >"$TMP/p/src/b.serin"
+    tell textDocument/didSave "{\"textDocument\":{\"uri\":\"$uri\"}}"
+    request 5 shutdown null
+    tell exit null
+} | answers | sed "s|$TMP|TMP|g"
