@@ -15,6 +15,7 @@ static const Flag flags[] = {
     {"--backend", FLAG_TEXT, "B", "interp (the only one so far)"},
     {"--chunk", FLAG_INT, "N", "tokens of a prompt read at a time (128)"},
     {"--whole", FLAG_BOOL, NULL, "no cache: the whole context for every token"},
+    {"--logits", FLAG_TEXT, "FILE", "writes the logits of each row's last token, f32"},
     {"--threads", FLAG_INT, "N", "0: one for each processor (0)"},
     {"--json", FLAG_BOOL, NULL, "the answer as one JSON object"},
 };
@@ -82,16 +83,36 @@ static Prompts read_prompts(Arena *a, const Args *args) {
     return p.count ? p : (Prompts){NULL, 0};
 }
 
+static bool write_logits(const Model *m, const char *path, Prompts p) {
+    FILE *f = fopen(path, "wb");
+    size_t vocab = (size_t)m->vocab;
+    bool good = f != NULL;
+    for (int64_t b = 0; good && b < p.count; b++)
+        good = fwrite(p.rows[b].logits, sizeof(float), vocab, f) == vocab;
+    good = (!f || fclose(f) == 0) && good;
+    if (!good)
+        report(m->s, (Span){0}, E8001, "%s can't be written: %s", path, strerror(errno));
+    return good;
+}
+
 static int generate_all(Model *m, const Args *args, Prompts p) {
+    const char *logits = args_text(args, "--logits");
     double temperature = args_number(args, "--temperature", m->serve.default_temperature);
     bool draws = !m->serve.ids || m->key >= 0;
     GenerateOptions o = {.chunk = args_int(args, "--chunk", 128),
                          .threads = (int)args_int(args, "--threads", 0),
                          .whole = args_has(args, "--whole")};
-    for (int64_t b = 0; b < p.count; b++)
+    if (logits && !m->step && m->serve.ids)
+        return usage_error("--logits: `%s` gives tokens, and no step is derived that gives logits",
+                           m->serve.entry->name);
+    o.logits = logits && m->step && o.whole;
+    for (int64_t b = 0; b < p.count; b++) {
         p.rows[b].temperature = draws ? (float)temperature : 0;
+        if (logits)
+            p.rows[b].logits = NEW_N(m->a, float, m->vocab);
+    }
     bool greedy = p.rows[0].temperature == 0;
-    if (!generate(m, p.rows, p.count, &o, NULL, NULL))
+    if (!generate(m, p.rows, p.count, &o, NULL, NULL) || (logits && !write_logits(m, logits, p)))
         return EXIT_WRONG;
     for (int64_t b = 0; b < p.count; b++) {
         const Sequence *s = &p.rows[b];
@@ -123,7 +144,7 @@ static int serve(Arena *a, const Args *args, Model *m) {
         code = model_lower(m, args, p.rows[0].prompt);
     if (code == EXIT_FINE)
         code = model_match_weights(m);
-    if (code == EXIT_FINE && !args_has(args, "--whole"))
+    if (code == EXIT_FINE && (!args_has(args, "--whole") || args_has(args, "--logits")))
         code = model_derive(m);
     return code == EXIT_FINE ? generate_all(m, args, p) : code;
 }

@@ -152,6 +152,8 @@ bool engine_step(Engine *e, Sequence *s) {
         if (s[b].fed < s[b].length)
             continue;
         rt_format_row(format, logits.data, (uint64_t)(b * vocab), (uint64_t)vocab, e->logits);
+        if (s[b].logits)
+            memcpy(s[b].logits, e->logits, (size_t)vocab * sizeof *e->logits);
         int32_t id = pick_token(&s[b], e->logits, vocab, e->order);
         s[b].tokens[s[b].length++] = id;
         s[b].done = s[b].length == s[b].most;

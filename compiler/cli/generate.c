@@ -71,17 +71,21 @@ typedef struct {
     RtPool *pool;
     Interp *it;
     InterpBlock *self;
-    float *logits;  // [vocab], for entries that return logits
-    int32_t *order; // [vocab], scratch
+    const CoreFn *flat; // what gives logits instead of tokens; or NULL
+    float *logits;      // [vocab], for entries that return logits
+    int32_t *order;     // [vocab], scratch
 } Whole;
 
-static bool whole_start(Whole *w, Model *m, int threads) {
+static bool whole_start(Whole *w, Model *m, const GenerateOptions *o) {
     char error[512];
-    *w = (Whole){.m = m, .pool = rt_pool_new(threads)};
-    w->it = interp_new(m->core, w->pool);
+    *w = (Whole){.m = m, .pool = rt_pool_new(o->threads), .flat = o->logits ? m->step->flat : NULL};
+    w->it = interp_new(w->flat ? m->step_core : m->core, w->pool);
+    if (w->flat)
+        interp_bind(w->it, m->step->B, 1);
     w->logits = NEW_N(m->a, float, m->vocab);
     w->order = NEW_N(m->a, int32_t, m->vocab);
-    w->self = interp_block(w->it, m->entry->self, model_weight, m, error, sizeof error);
+    const CoreFn *fn = w->flat ? w->flat : m->entry;
+    w->self = interp_block(w->it, fn->self, model_weight, m, error, sizeof error);
     if (!w->self)
         report(m->s, (Span){0}, E7004, "%s", error);
     return w->self != NULL;
@@ -96,6 +100,8 @@ static int32_t result_token(Whole *w, const Tensor *t, const Sequence *s) {
         n *= (uint64_t)t->dims[i];
     RtFormat format = t->dtype == DT_BF16 ? RT_BF16 : t->dtype == DT_F16 ? RT_F16 : RT_F32;
     rt_format_row(format, t->data, n - vocab, vocab, w->logits);
+    if (s->logits)
+        memcpy(s->logits, w->logits, vocab * sizeof *w->logits);
     return pick_token(s, w->logits, w->m->vocab, w->order);
 }
 
@@ -117,8 +123,8 @@ static bool whole_next(Whole *w, Sequence *s) {
     if (m->length)
         interp_bind(w->it, m->length, n);
     int count = 1 + (m->key >= 0) + (m->temperature >= 0);
-    if (!interp_call(w->it, greedy ? m->greedy : m->entry, w->self, count, args, &result, error,
-                     sizeof error)) {
+    const CoreFn *fn = w->flat ? w->flat : greedy ? m->greedy : m->entry;
+    if (!interp_call(w->it, fn, w->self, count, args, &result, error, sizeof error)) {
         report(m->s, (Span){0}, E7004, "%s", error);
         return false;
     }
@@ -130,7 +136,7 @@ static bool whole_next(Whole *w, Sequence *s) {
 static bool generate_whole(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
                            OnToken *on_token, void *ctx) {
     Whole w;
-    bool good = whole_start(&w, m, o->threads);
+    bool good = whole_start(&w, m, o);
     for (int64_t b = 0; good && b < count; b++) {
         while (good && !rows[b].done) {
             good = whole_next(&w, &rows[b]);

@@ -7,6 +7,7 @@ typedef struct {
     int64_t chunk; // most tokens of a row at a time while a prompt is read
     int threads;   // 0: one for each processor
     bool whole;    // the whole context at each token, though a step is there
+    bool logits;   // with `whole`: by the logits that the step was derived from; m->step is there
 } GenerateOptions;
 
 // Called for each token of a row; false ends the row.
