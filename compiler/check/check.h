@@ -53,10 +53,14 @@ typedef struct {
     int tokens;
     int temperature; // a parameter `temperature: f32` with a default
     double default_temperature;
-    Generic *batch;  // B of tokens: Tensor[B, S; i32]; NULL if it is a constant
-    Generic *length; // S: a generic of the entry, or of the block (then `window`)
-    bool window;     // S is a generic of the block that a parameter's shape mentions
-    bool ids;        // the entry returns Tensor[B; i32]; else logits
+    Generic *batch;    // B of tokens: Tensor[B, S; i32]; NULL if it is a constant
+    Generic *length;   // S: a generic of the entry, or of the block (then `window`)
+    bool window;       // S is a generic of the block that a parameter's shape mentions
+    Item *decode;      // a hand-written step with states of its own, or NULL
+    Item *prefill;     // the same for a whole prompt, or NULL: decode reads it token by token
+    Generic *capacity; // of decode: the block's generic that kv_cache names, or NULL
+    int64_t max_batch; // of `batching = dynamic(max_batch = N)`, or 0
+    bool ids;          // the entry returns Tensor[B; i32]; else logits
 } Serve;
 
 // Resolves the program's serve block; `entry` names another entry (--entry) or is NULL.

@@ -1,11 +1,6 @@
 // The serve block: which block, which entry, what its parameters are.
-#include "check/internal.h"
+#include "check/serve.h"
 #include <string.h>
-
-typedef struct {
-    Checker c;
-    Serve *out;
-} Resolver;
 
 static void refuse(Resolver *r, Span span, const char *text) {
     report(r->c.s, span, E2010, "%s", text);
@@ -13,7 +8,7 @@ static void refuse(Resolver *r, Span span, const char *text) {
 
 // ---- Fields ------------------------------------------------------------------------------------
 
-static ServeField *find_field(Item *block, const char *name) {
+ServeField *serve_field(Item *block, const char *name) {
     for (int i = 0; i < block->serve.len; i++) {
         if (strcmp(block->serve.data[i].name, name) == 0)
             return &block->serve.data[i];
@@ -45,9 +40,10 @@ static const char *field_fault(const ServeField *f) {
         return v->kind == EXPR_NAME && strcmp(v->name, "stored") == 0
                    ? NULL
                    : "the only precision of this version is `stored`";
-    if (strcmp(f->name, "batching") == 0 || strcmp(f->name, "prefill") == 0 ||
-        strcmp(f->name, "decode") == 0)
-        return "this version runs one prompt at a time, through the generation entry";
+    if (strcmp(f->name, "batching") == 0)
+        return serve_max_batch(v) > 0 ? NULL : "write dynamic(max_batch = 8)";
+    if (strcmp(f->name, "prefill") == 0 || strcmp(f->name, "decode") == 0)
+        return v->kind == EXPR_NAME ? NULL : "the name of an entry is needed here";
     return "there is no such field";
 }
 
@@ -57,7 +53,7 @@ static bool check_fields(Resolver *r) {
     for (int i = 0; i < block->serve.len; i++) {
         ServeField *f = &block->serve.data[i];
         const char *fault = field_fault(f);
-        bool twice = find_field(block, f->name) != f;
+        bool twice = serve_field(block, f->name) != f;
         if (twice || fault) {
             Diag *d = report(r->c.s, f->span, E2010, "the field `%s` %s", f->name,
                              twice ? "stands twice" : "can't be used");
@@ -71,7 +67,7 @@ static bool check_fields(Resolver *r) {
 
 // ---- The entry ---------------------------------------------------------------------------------
 
-static bool is_tokens(const Type *t) {
+bool serve_is_tokens(const Type *t) {
     return t->kind == TYPE_TENSOR && t->rank == 2 && elem_is(t->elem, DT_I32) && !t->axes[0].pack &&
            !t->axes[1].pack;
 }
@@ -101,7 +97,7 @@ static const char *entry_fault(Resolver *r, Item *entry, Serve *s) {
     int n = 0;
     if (n < entry->params.len && is_key(&r->c, entry->params.data[n]->type))
         s->key = n++;
-    if (n >= entry->params.len || !is_tokens(entry->params.data[n]->type))
+    if (n >= entry->params.len || !serve_is_tokens(entry->params.data[n]->type))
         return "it must take the tokens, Tensor[B, S; i32], first or after a key Tensor[2; i64]";
     s->tokens = n++;
     for (; n < entry->params.len; n++) {
@@ -121,7 +117,7 @@ static const char *entry_fault(Resolver *r, Item *entry, Serve *s) {
     return result_fault(entry, s);
 }
 
-static Generic *generic_of(Item *decl, const Dim *d) {
+Generic *serve_generic(Item *decl, const Dim *d) {
     for (int i = 0; decl && i < decl->generics.len; i++) {
         if (decl->generics.data[i].generic->dim == d)
             return decl->generics.data[i].generic;
@@ -147,11 +143,11 @@ static bool type_mentions(const Type *t, const Dim *d) {
 
 static const char *context_fault(Item *entry, Item *model, Serve *s) {
     const Type *tokens = entry->params.data[s->tokens]->type;
-    s->batch = generic_of(entry, tokens->axes[0].dim);
-    s->length = generic_of(entry, tokens->axes[1].dim);
+    s->batch = serve_generic(entry, tokens->axes[0].dim);
+    s->length = serve_generic(entry, tokens->axes[1].dim);
     if (s->length)
         return s->batch ? NULL : "the batch axis must be a generic of the entry";
-    s->length = generic_of(model, tokens->axes[1].dim);
+    s->length = serve_generic(model, tokens->axes[1].dim);
     s->window = s->length != NULL;
     for (int i = 0; s->window && i < model->members.len; i++) {
         if (type_mentions(model->members.data[i]->type, s->length->dim))
@@ -178,7 +174,7 @@ static bool take_entry(Resolver *r, Item *entry, bool report_faults, Span span) 
 
 static bool find_entry(Resolver *r, const char *name) {
     Item *model = r->out->model;
-    ServeField *field = find_field(r->out->block, "generate");
+    ServeField *field = serve_field(r->out->block, "generate");
     Span span = field ? field->value->span : r->out->block->span;
     if (!name && field && !field->value->name)
         return false; // reported
@@ -201,7 +197,7 @@ static bool find_entry(Resolver *r, const char *name) {
 }
 
 static Item *find_model(Resolver *r) {
-    ServeField *field = find_field(r->out->block, "model");
+    ServeField *field = serve_field(r->out->block, "model");
     if (!field) {
         refuse(r, r->out->block->span, "the field `model` is missing");
         return NULL;
@@ -224,10 +220,12 @@ static Item *find_model(Resolver *r) {
 
 // kv_cache(S) names the axis of positions of the entry's tokens. False after E2010.
 static bool check_cache(Resolver *r) {
-    const ServeField *field = find_field(r->out->block, "cache");
+    const ServeField *field = serve_field(r->out->block, "cache");
     if (!field || !r->out->entry)
         return true;
     const Expr *axis = field->value->args.data[0].value;
+    if (r->out->decode)
+        return serve_capacity(r, axis);
     if (axis->name == r->out->length->name)
         return true;
     Diag *d = report(r->c.s, axis->span, E2010, "`%s` is not the axis of positions of `%s`",
@@ -260,10 +258,10 @@ bool check_serve(Program *p, const char *entry, Serve *out) {
         return false;
     if (!good)
         return find_entry(&r, entry) && false;
-    ServeField *weights = find_field(out->block, "weights");
+    ServeField *weights = serve_field(out->block, "weights");
     if (weights)
         out->weights = arena_printf(r.c.a, "%.*s", STR_ARG(weights->value->text));
-    return find_entry(&r, entry) && check_cache(&r);
+    return find_entry(&r, entry) && serve_written(&r) && check_cache(&r);
 }
 
 // ---- Bounds ------------------------------------------------------------------------------------

@@ -188,7 +188,12 @@ static bool generate_steps(Model *m, Sequence *rows, int64_t count, const Genera
 
 bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o, OnToken *on_token,
               void *ctx) {
-    bool step = m->step && !o->whole;
+    bool step = (m->step || m->decode) && !o->whole;
+    if (m->serve.max_batch && count > m->serve.max_batch) {
+        report(m->s, (Span){0}, E7004, "%lld prompts are given, `batching` allows %lld",
+               (long long)count, (long long)m->serve.max_batch);
+        return false;
+    }
     for (int64_t b = 0; b < count; b++) {
         if (!check_prompt(m, &rows[b]))
             return false;
@@ -200,6 +205,8 @@ bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
             return false;
         }
     }
+    if (step && m->decode)
+        return generate_written(m, rows, count, o, on_token, ctx);
     if (step)
         return generate_steps(m, rows, count, o, on_token, ctx);
     return generate_whole(m, rows, count, o, on_token, ctx);

@@ -24,3 +24,7 @@ Sequence sequence_new(Arena *a, const int32_t *prompt, int64_t count, int64_t to
 // one batch, each row with a position and a key of its own. False after a diagnostic.
 bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o, OnToken *on_token,
               void *ctx);
+
+// The same by the model's own `prefill` and `decode` (m->decode is there), row after row.
+bool generate_written(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
+                      OnToken *on_token, void *ctx);

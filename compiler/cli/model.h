@@ -30,6 +30,8 @@ typedef struct {
     Causal *causal;               // the proof, or the refusal; NULL if it did not come so far
     const char *step_why;         // why there is no step
     CoreFn *step_entry;           // what it was derived from
+    CoreFn *prefill, *decode;     // hand-written, in step_core; NULL without them
+    const Dim *prefill_length;    // prefill's symbol S
     const char *engine;           // --engine of check: "vllm", "gguf", "hf"; or NULL
     RtWeights *weights;           // of a program; a checkpoint has its own
     const char *weights_name;     // as --json reports it
@@ -53,6 +55,9 @@ int model_open(Arena *a, const char *path, const Args *args, Model *m);
 // Lowers the entry and its greedy copy and verifies them. `prompt` gives a window its length where
 // nothing else does (0: no prompt).
 int model_lower(Model *m, const Args *args, int64_t prompt);
+
+// Lowers hand-written `prefill` and `decode` (m->serve.decode is there). The exit code.
+int model_written(Model *m);
 
 // Derives the step from the entry (m->step, or m->step_why). A refusal is E3304 where the serve
 // block asks for a cache, else W3304. The exit code.
