@@ -305,8 +305,6 @@ static void refuse_unbuilt(Checker *c, Item *item) {
         report(c->s, item->name_span, E2190, "kernels are not implemented yet");
     else if (item->kernel)
         report(c->s, item->name_span, E2190, "binding a kernel to an op is not implemented yet");
-    else if (item->grad_body.len)
-        report(c->s, item->name_span, E2190, "`grad` clauses are not implemented yet");
 }
 
 void check_signature(Program *p, Item *item) {
@@ -353,6 +351,7 @@ void check_body(Program *p, Item *item) {
         scope_push(&c, &scope);
         check_stmts(&c, &item->body, true);
         scope_pop(&c);
+        check_grad(&c, item);
     }
     item->checked = CHECK_DONE;
 }

@@ -112,6 +112,7 @@ void check_binary(Checker *c, Expr *e, const Type *want);
 void check_match(Checker *c, Expr *e, const Type *want);
 void check_stmts(Checker *c, StmtVec *body, bool is_fn_body);
 void check_scan(Checker *c, Expr *e, const Type *want);
+void check_grad(Checker *c, Item *item); // the grad clause of an op, if it has one
 void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim);
 enum { ARM_ALL = -2 }; // the pattern of an arm matches everything
 int check_arm_pattern(Checker *c, Pattern *p, const Type *type);

@@ -1,6 +1,8 @@
-// Any text through the checker and, if it is a program, the lowering and the verifier.
+// Any text through the checker and, if it is a program, the lowering, the writes in
+// place and the verifier.
 #include "check/check.h"
 #include "lower/lower.h"
+#include "opt/inplace.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,11 @@ static void lower_all(Program *p, Item *block, ItemVec *items) {
         Core *core = core_new(p->session, p->dims);
         LowerOptions o = {.program = p, .core = core, .block_args = outer};
         StrBuf faults = strbuf_new(a);
-        if (lower_entry(&o, block, entry, args) && !core_verify(core, &faults)) {
+        if (!lower_entry(&o, block, entry, args))
+            continue;
+        bool good = core_verify(core, &faults);
+        opt_inplace(core);
+        if (!good || !core_verify(core, &faults)) {
             fprintf(stderr, "%s", faults.data);
             abort();
         }
