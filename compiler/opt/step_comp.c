@@ -363,11 +363,22 @@ static int guarded(CompBuild *m, int root, int inside) {
     return comp_append(c, m->to, n);
 }
 
+// Neutral on a condition that positions which were never written may break: their scores are 0, and
+// exp(0 - peak) is infinite where the row's greatest score lies below -88.
+static bool may_overflow(const CausalBound *b) {
+    for (int i = 0; i < b->conditions; i++) {
+        if (strstr(b->texts[i], "overflow"))
+            return true;
+    }
+    return false;
+}
+
 static int guard(CompBuild *m, int root) {
     Core *c = m->b->core;
     const CausalValue *cv = causal_value(m->b->roles->causal, m->old);
     for (int i = 0; i < m->from->red; i++) {
-        bool neutral_beyond = cv && cv->bounds[i].bounded && !role_of(m->b->roles, m->old)->wild;
+        bool neutral_beyond = cv && cv->bounds[i].bounded && !may_overflow(&cv->bounds[i]) &&
+                              !role_of(m->b->roles, m->old)->wild;
         if (m->from->red_dims[i] != m->b->roles->S || neutral_beyond)
             continue;
         if (!role_of(m->b->roles, m->old)->tokens || m->batch < 0) {
