@@ -153,10 +153,10 @@ static const Type *named_item(Checker *c, AstType *t) {
 }
 
 static bool scalar_type(Checker *c, AstType *t, Elem *elem) {
-    Name name = t->path.data[0];
     Dtype dtype;
     if (t->kind != AST_TYPE_NAMED || t->path.len != 1 || t->args.len)
         return false;
+    Name name = t->path.data[0];
     if (dtype_find(name, &dtype)) {
         *elem = elem_of(dtype);
         return true;
