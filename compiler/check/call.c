@@ -50,7 +50,8 @@ static void infer_tensor(Inference *in, const Type *pattern, const Type *type) {
             continue;
         }
         int g = generic_number(in->decl, axes[i].pack);
-        in->args[g] = (GenericArg){.axes = type->axes + i, .axis_count = cover, .bound = true};
+        in->args[g] =
+            (GenericArg){.axes = cover ? type->axes + i : NULL, .axis_count = cover, .bound = true};
     }
 }
 

@@ -168,7 +168,8 @@ static bool outside(Checker *c, IndexPart *p, Axis axis) {
 
 static bool element_part(Checker *c, IndexPart *p, const Type *t, int axis) {
     if (p->kind == INDEX_PACK) {
-        return pack_axes_of(c, p->var, t->axes + axis, p->axis_count, p->span);
+        return pack_axes_of(c, p->var, p->axis_count ? t->axes + axis : NULL, p->axis_count,
+                            p->span);
     }
     if (is_index_name(c, p)) {
         return one_axis_of(c, p->var, t->axes[axis], p->span);

@@ -81,8 +81,9 @@ static const Type *local_type(Checker *c, Expr *e) {
         report(c->s, e->span, E2113, "`none` needs an optional type here");
         return type_error();
     }
-    if (!is_value(e->type)) {
-        report(c->s, e->span, E2101, "this gives no value");
+    bool block = e->type->kind == TYPE_BLOCK || e->type->kind == TYPE_ARRAY;
+    if (block || !is_value(e->type)) {
+        report(c->s, e->span, E2101, block ? "a block is not a value" : "this gives no value");
         return type_error();
     }
     bool symbolic = e->type->kind == TYPE_INT && e->dim && !dim_is_const(e->dim, NULL);
