@@ -150,10 +150,11 @@ typedef struct {
 // is written in the region that it comes from (so once), carried by no loop, and a function that
 // has states is not called by others.
 //
-// The states of a block live in its instance, zero at load, and are kept from call to call. `member`
-// gives one as it is there and then; `assign` and `place` change it. What was read before, or views
-// it, may not be used after that, nor after a call that may change states (`effects`); loops carry
-// no states, and what changes one is given none as a value. core_copy_states makes copies to that end.
+// The states of a block live in its instance, zero at load, and are kept from call to call. A
+// `member` gives one as it is there and then; `assign` and `place` change it. What was read before,
+// or views it, may not be used after that, nor after a call that may change states (`effects`);
+// loops carry no states, and what changes one is given none as a value. core_copy_states makes
+// copies to that end.
 struct CoreFn {
     Name name;  // qualified source name: "std.nn.norm::rms_norm", "std.models.llama::Llama.forward"
     Name label; // unique in the module, derived from the name: "rms_norm", "rms_norm.2"
