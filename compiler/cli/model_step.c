@@ -30,13 +30,14 @@ static void report_refusal(Model *m) {
                   "is drawn from them");
         return;
     }
-    if (cause)
+    if (cause && cause->expression)
         d = report(m->s, called ? site : span, code,
                    "`%s` can't be served position by position: `%s` %s", m->serve.entry->name,
                    cause->expression, cause->why);
     else
-        d = report(m->s, span, code, "`%s` can't be served position by position: %s",
-                   m->serve.entry->name, m->step_why);
+        d = report(m->s, called ? site : span, code,
+                   "`%s` can't be served position by position: %s", m->serve.entry->name,
+                   m->step_why);
     if (called)
         diag_note(m->s, d, span, "in what is called there");
     diag_note(m->s, d, (Span){0},
