@@ -302,13 +302,15 @@ typedef struct {
 // Formats the source once. False if it has syntax errors.
 static bool format_once(Session *s, int file, StrBuf *out, Content *content) {
     int errors = s->errors;
-    Formatter f = {.s = s, .a = s->arena, .written = -1};
+    Formatter f = {.s = s, .written = -1};
     Module *m = parse_recorded(s, file, &f.t);
     f.text = session_source(s, (Span){file, 0, 0})->text.ptr;
     if (s->errors > errors)
         return false;
     f.g = gaps_find(s, f.text, &f.t);
+    f.a = arena_new();
     layout(f.a, put_file(&f), out);
+    arena_free(f.a);
     StrBuf tree = strbuf_new(s->arena);
     ast_dump(s, m, false, &tree);
     *content = (Content){tree.data, f.g};
@@ -347,9 +349,13 @@ FormatResult format_source(Session *s, int file, StrBuf *out) {
         return FORMAT_ERRORS;
     // A comment in an odd place may come to rest in the second round.
     for (int i = 0; i < ROUNDS; i++) {
-        Source *source = source_new(s->arena, "formatted", (Str){text.data, text.len});
+        Session *round = session_new();
+        Source *source = source_new(round->arena, "formatted", (Str){text.data, text.len});
         StrBuf next = strbuf_new(s->arena);
-        if (!format_once(s, session_add(s, source), &next, &again) || !same_content(&first, &again))
+        bool same = format_once(round, session_add(round, source), &next, &again) &&
+                    same_content(&first, &again);
+        session_free(round);
+        if (!same)
             return FORMAT_BROKEN;
         if (next.len == text.len && memcmp(next.data, text.data, (size_t)text.len) == 0) {
             strbuf_add(out, (Str){text.data, text.len});

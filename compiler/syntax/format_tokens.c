@@ -35,8 +35,10 @@ static void put_before(Formatter *f, Doc *d, const Gap *gap) {
 }
 
 Doc *take(Formatter *f) {
-    Doc *d = seq(f);
     Token t = f->t.data[f->at];
+    if (t.kind && bare(f, f->at))
+        return doc_text(f->a, (Str){f->text + f->t.data[f->at++].start, t.end - t.start});
+    Doc *d = seq(f);
     if (f->written != f->at)
         put_before(f, d, &f->g.gaps.data[f->at]);
     doc_add(d, doc_text(f->a, (Str){f->text + t.start, t.end - t.start}));
