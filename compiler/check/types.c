@@ -329,8 +329,12 @@ bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span s
         diag_note(c->s, d, decl->name_span, "it is declared here");
         return false;
     }
-    for (int i = 0; i < args->len; i++)
-        good &= resolve_arg(c, &decl->generics.data[i], &args->data[i], &out[i]);
+    for (int i = 0; i < args->len; i++) {
+        if (resolve_arg(c, &decl->generics.data[i], &args->data[i], &out[i]))
+            continue;
+        out[i] = (GenericArg){0};
+        good = false;
+    }
     return good;
 }
 
