@@ -29,12 +29,14 @@ typedef struct {
     float *want[3]; // [LONG, VOCAB] of each row alone
 } Trial;
 
-static bool same_floats(const float *a, const float *b, int n) {
+static bool same_floats(Trial *x, const float *a, const float *b, int n) {
+    bool same = true;
     for (int i = 0; i < n; i++) {
-        if (memcmp(&a[i], &b[i], sizeof *a) != 0 && !(a[i] != a[i] && b[i] != b[i]))
-            return false;
+        bool nan = a[i] != a[i], other = b[i] != b[i];
+        x->nan = x->nan || nan || other;
+        same = same && ((nan && other) || memcmp(&a[i], &b[i], sizeof *a) == 0);
     }
-    return true;
+    return same;
 }
 
 // The entry on `batch` rows of n tokens: [batch, n, VOCAB] or [batch, VOCAB], in the arena.
@@ -75,16 +77,16 @@ static int changes(Trial *x) {
     const float *batch = run_rows(x, x->tokens, 3, LONG);
     for (int b = 0; b < 3; b++) {
         const float *own = x->all ? x->want[b] : x->want[b] + (LONG - 1) * VOCAB;
-        found += !same_floats(batch + b * width * VOCAB, own, width * VOCAB);
+        found += !same_floats(x, batch + b * width * VOCAB, own, width * VOCAB);
     }
     for (int i = 0; i < 8 && x->all; i++) {
         int b = i % 3, j = i < 2 ? LONG - 1 - i : 1 + random_below(x->t, LONG - 1);
         const float *prefix = run_rows(x, &x->tokens[b], 1, j);
-        found += !same_floats(prefix, x->want[b], j * VOCAB);
+        found += !same_floats(x, prefix, x->want[b], j * VOCAB);
         int32_t old = x->tokens[b][j];
         x->tokens[b][j] = (old + 1 + random_below(x->t, VOCAB - 1)) % VOCAB;
         const float *other = run_rows(x, &x->tokens[b], 1, LONG);
-        found += !same_floats(other, x->want[b], j * VOCAB);
+        found += !same_floats(x, other, x->want[b], j * VOCAB);
         x->tokens[b][j] = old;
     }
     return found;
@@ -107,7 +109,7 @@ static int in_chunks(Trial *x, int c) {
         int length = at + c < STEP_CAP ? at + c : STEP_CAP;
         const float *got = model_step(&x->m, chunk, c, pos, count, length);
         for (int b = 0; b < 3; b++)
-            wrong += !got || !same_floats(got + b * VOCAB,
+            wrong += !got || !same_floats(x, got + b * VOCAB,
                                           x->want[b] + (pos[b] + count[b] - 1) * VOCAB, VOCAB);
     }
     return wrong;
