@@ -314,7 +314,8 @@ static Interval divide(Values *v, const Term *e, Interval x, Interval y) {
         return rounded(v, e->dtype, fmin(fmin(a, b), fmin(c, d)), fmax(fmax(a, b), fmax(c, d)),
                        ordinary);
     }
-    if (!ordinary)
+    // What is computed of positions takes every value in its range: also 0.
+    if (!ordinary || (has_zero(y) && affine_forms(v->affine, e->args[1])->n > 0))
         return ANY;
     if (has_zero(y))
         condition(v, e->args[1], "is not 0");
