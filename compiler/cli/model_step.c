@@ -51,6 +51,21 @@ static void report_refusal(Model *m) {
                   "computed for every token");
 }
 
+// The least bound on ordinary values that the proof stands on, where data may well pass it.
+static void report_condition(Model *m) {
+    if (!causal_warns(m->causal))
+        return;
+    const CausalStep *weakest = NULL;
+    for (int i = 0; i < causal_steps(m->causal) && !weakest; i++)
+        weakest = causal_step(m->causal, i);
+    Diag *d = report(m->s, m->serve.entry->name_span, W3305,
+                     "`%s` is served with a cache if no score leaves +-%g", m->serve.entry->name,
+                     causal_limit(m->causal));
+    if (weakest)
+        diag_note(m->s, d, (Span){0}, "the proof begins with %s", weakest->text);
+    diag_help(m->s, d, "mask by select to -1e30, or add a larger constant such as -1e9");
+}
+
 int model_derive(Model *m) {
     if (m->window)
         return EXIT_FINE; // a window slides: every position changes
@@ -68,8 +83,10 @@ int model_derive(Model *m) {
     m->step = opt_step(m->step_core, entry, m->serve.batch->dim, m->length, m->tokens,
                        m->temperature, &why, &m->causal);
     m->step_why = why.data;
-    if (m->step)
+    if (m->step) {
+        report_condition(m);
         return model_verify(m, m->step_core, "deriving the step");
+    }
     report_refusal(m);
     return wants_cache(m) ? EXIT_WRONG : EXIT_FINE;
 }
