@@ -1,0 +1,19 @@
+#!/bin/sh
+# usage: tools/bench/decode.sh [MODEL [POSITION...]]
+#
+# CPU time for one token of SmolLM2 after 64, 512, 2048 and 4096 others, in the interpreter: what
+# grows with the context is attention and nothing else. MODEL is a checkpoint; without one the file
+# that tools/demo fetches is taken, and where it is absent nothing is measured (exit code 77).
+# BUILD is the build folder, THREADS the number of threads (1).
+cd "$(dirname "$0")/../.." || exit 2
+BUILD=${BUILD:-build}
+model=${1:-build/models/SmolLM2-135M-Instruct.Q4_1.gguf}
+[ $# -gt 0 ] && shift
+if ! [ -e "$model" ]; then
+    echo "tools/bench/decode.sh: there is no $model; run tools/demo, or name a checkpoint" >&2
+    exit 77
+fi
+make -s BUILD="$BUILD" "$BUILD/serin.a" || exit 1
+${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -ffp-contract=off -Icompiler -I. -o "$BUILD/decode" \
+    tools/bench/decode.c "$BUILD/serin.a" -lcjson -lpcre2-8 -lutf8proc -lpthread -lm || exit 1
+"$BUILD/decode" "$model" "$@"
