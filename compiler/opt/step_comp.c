@@ -363,8 +363,8 @@ static int guarded(CompBuild *m, int root, int inside) {
     return comp_append(c, m->to, n);
 }
 
-// Neutral on a condition on an exponential, which positions that were never written may break: their
-// scores are 0, and exp(0 - peak) is infinite where the row's greatest score lies below -88.
+// Neutral on a condition on an exponential, which positions that were never written may break:
+// their scores are 0, and exp(0 - peak) is infinite where the row's greatest score lies below -88.
 static bool may_overflow(const CausalBound *b) {
     for (int i = 0; i < b->conditions; i++) {
         if (strstr(b->texts[i], "exp("))
