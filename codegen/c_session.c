@@ -215,14 +215,6 @@ static void write_sizes(const Export *x, Writer *w) {
         write_line(w, 1, NULL, "int64_t %s = session->capacity;", loop_symbol(x->m, s->capacity));
 }
 
-static bool is_half(Dtype t) {
-    return t == DT_F16 || t == DT_BF16;
-}
-
-static Dtype logits_dtype(const Export *x) {
-    return core_value(x->step->source, x->step->source->region.yields.data[0])->type->dtype;
-}
-
 static void write_arena_call(const Export *x, StrBuf *b, const char *width, const char *length) {
     const CodegenStep *s = x->o->step;
     strbuf_printf(b, "arena_bytes(");
@@ -273,10 +265,6 @@ static void write_new(const Export *x, Writer *w) {
         set = arena_printf(arena_of(x), "    %s + 64;", bytes.data);
     }
     write_line(w, 1, NULL, "%s", set);
-    if (is_half(logits_dtype(x))) {
-        write_line(w, 1, NULL, "session->halves = calloc((size_t)rows * MODEL_VOCAB, 2);");
-        write_line(w, 1, NULL, "kept = kept && session->halves != NULL;");
-    }
     write_lines(w, new_tail);
 }
 
@@ -289,8 +277,6 @@ static void write_free(const Export *x, Writer *w) {
             write_line(w, 1, NULL, "free(session->cache.%s);",
                        state_name(x, x->step->source->states.data[i]));
     }
-    if (is_half(logits_dtype(x)))
-        write_line(w, 1, NULL, "free(session->halves);");
     write_line(w, 1, NULL, "rt_pool_free(session->pool);");
     write_line(w, 1, NULL, "free(session->arena);");
     write_line(w, 1, NULL, "free(session);");
@@ -380,7 +366,7 @@ static void write_step_call(const Export *x, Writer *w) {
                     : d == s->capacity ? "session->capacity"
                                        : "length";
     }
-    args[n++] = is_half(logits_dtype(x)) ? "session->halves" : "logits";
+    args[n++] = "logits";
     for (int i = 0; i < f->source->params.len; i++) {
         if (f->param_used[i])
             args[n++] = argument_text(x, i);
@@ -406,21 +392,12 @@ static void write_step(const Export *x, Writer *w) {
     if (x->step->param_used[0])
         write_line(w, 1, NULL, "const %s *model = &session->file->weights;", root_type(x));
     write_step_call(x, w);
-    if (is_half(logits_dtype(x))) {
-        bool bf16 = logits_dtype(x) == DT_BF16;
-        write_line(w, 1, NULL, "for (int64_t i = 0; i < session->rows * MODEL_VOCAB; i++) {");
-        write_line(w, 2, NULL, "logits[i] = rt_%s_to_f32(session->halves[i]);",
-                   bf16 ? "bf16" : "f16");
-        write_line(w, 1, NULL, "}");
-    }
     write_line(w, 1, NULL, "return true;");
     write_line(w, 0, NULL, "}");
 }
 
 void write_session_c(const Export *x, Writer *w) {
     write_lines(w, session_struct);
-    if (is_half(logits_dtype(x)))
-        write_line(w, 1, "logits as the model gives them", "uint16_t *halves;");
     write_line(w, 0, NULL, "};");
     write_blank(w);
     if (has_states(x))

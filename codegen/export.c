@@ -169,10 +169,8 @@ static const char *step_fault(const CodegenOptions *o) {
     }
     const CoreType *t = core_value(f, f->region.yields.data[0])->type;
     int64_t vocab;
-    bool logits = t->kind == CORE_TENSOR && t->rank == 2 && dtype_is_float(t->dtype) &&
-                  t->dtype != DT_F64 && dim_is_const(t->dims[1], &vocab) && vocab == o->vocab;
-    if (!logits)
-        return "the step does not give logits [B, V] of 16 or 32 bits";
+    if (!is_tensor(t, DT_F32, 2) || !dim_is_const(t->dims[1], &vocab) || vocab != o->vocab)
+        return "the step does not give logits f32[B, V]";
     if (o->window)
         return "a window has no step";
     if (o->step->max_rows < 1 || o->step->max_rows > 65536 || o->step->chunk < 1 ||
@@ -284,15 +282,14 @@ static void add_program(Export *x) {
 
 static void add_files(Export *x) {
     static const char *const always[] = {"RtPool", "rt_key", "rt_child"};
-    static const char *const sampling[] = {"rt_argmax", "rt_sample", "rt_bf16_to_f32",
-                                           "rt_f16_to_f32"};
+    static const char *const sampling[] = {"rt_argmax", "rt_sample"};
     Session *s = x->m->core->session;
     add_written(x, "model.h", write_model_h);
     add_written(x, "model.c", write_model_c);
     add_program(x);
     for (int i = 0; i < 3; i++)
         map_put(s->arena, &x->m->units, session_name(s, always[i]), x);
-    for (int i = 0; i < 4 && x->step; i++) // the last two where the logits have 16 bits
+    for (int i = 0; i < 2 && x->step; i++)
         map_put(s->arena, &x->m->units, session_name(s, sampling[i]), x);
     if (!x->m->error)
         add_runtime(x, &x->m->units);

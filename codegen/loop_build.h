@@ -104,6 +104,7 @@ void close_nest(Body *k, const Nest *nest);
 void build_comp(FnBuild *b, Val v, const Expr *target);
 bool build_contraction(FnBuild *b, const Value *v, const Expr *target);
 bool build_split(FnBuild *b, Val v, const Expr *target);
+void build_cumsum(FnBuild *b, Val v);      // a running sum (loop_comp.c)
 void build_tensor_pick(FnBuild *b, Val v); // a pick of a tensor (loop_state.c)
 void build_write(FnBuild *b, Val v);       // rows of a state, a loop over its sequences
 const Expr *build_dot(Body *k);            // a reduction that is one call of the runtime; or NULL

@@ -184,6 +184,36 @@ static const Expr *reduced(Body *k) {
     return reduce(k, root);
 }
 
+// A running sum along one axis: its loop is the innermost, the sum is carried in f32 where the
+// elements have 16 bits.
+void build_cumsum(FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    const CoreType *t = value->type;
+    begin_value(b, value, true);
+    const Expr *target = take_item(b, v, 0), *from = argument(b, value->args.data[0]);
+    Comp c = {.reduction = RED_SUM, .out = t->rank};
+    Value shape = {.comp = &c, .type = t};
+    vec_push(b->arena, &c.nodes, ((Node){.op = N_INDEX, .dtype = t->dtype}));
+    Body *k = body_new(b, &shape);
+    int mark = names_mark(b->names);
+    Nest before = open_nest(k, 0, value->index);
+    Nest after = open_nest(k, value->index + 1, t->rank);
+    const char *name = names_pick(b->names, "sum");
+    const Expr *acc = x_name(b->arena, name, loop_scalar(t->dtype));
+    let(b, acc->type, name, first_value(b, RED_SUM, t->dtype));
+    Nest axis = open_nest(k, value->index, value->index + 1);
+    const Expr *at = flat_index(b, t, k->index);
+    const Expr *x = loaded(b->module, t->dtype, x_index(b->arena, from, at));
+    bool half = dtype_is_float(t->dtype) && dtype_size(t->dtype) == 2;
+    set(b, acc,
+        half ? x_binary(b->arena, X_ADD, acc->type, acc, x) : combined(k, t->dtype, acc, x));
+    set(b, x_index(b->arena, target, at), stored(b->module, t->dtype, acc));
+    close_nest(k, &axis);
+    close_nest(k, &after);
+    close_nest(k, &before);
+    names_release(b->names, mark);
+}
+
 // ---- The whole ---------------------------------------------------------------------------------
 
 static const Expr *element_value(Body *k) {

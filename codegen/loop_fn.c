@@ -382,6 +382,9 @@ static void build_value(FnBuild *b, Val v) {
     case OP_PICK:
         build_pick(b, v);
         break;
+    case OP_CUMSUM:
+        build_cumsum(b, v);
+        break;
     case OP_WRITE:
         build_write(b, v);
         break;

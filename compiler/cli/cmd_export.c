@@ -128,6 +128,10 @@ static bool write_all(Model *m, const char *dir) {
         if (!write_file(m, dir, &files[i]))
             return false;
     }
+    if (m->window)
+        fprintf(stderr,
+                "serin export: a window slides, so nothing is kept: every token is computed "
+                "from the whole window\n");
     fprintf(stderr, "serin export: wrote %s: %d files and weights.bin; build with: make -C %s\n",
             dir, count, dir);
     return true;

@@ -2,7 +2,11 @@
 #pragma once
 #include "base/embedded.h"
 #include "codegen/codegen.h"
-#include "core_help.h"
+#include "base/source.h"
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <sys/wait.h>
 #include <unistd.h>

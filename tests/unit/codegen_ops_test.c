@@ -3,6 +3,7 @@
 // and must give the interpreter's bits (a NaN for a NaN).
 #include "codegen/loop.h"
 #include "codegen_help.h"
+#include "core_help.h"
 #include "interp/interp.h"
 
 enum { N = 61 }; // elements of the vectors

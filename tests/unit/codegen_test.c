@@ -1,6 +1,7 @@
 // Exported programs: their files compile without warnings under gcc and clang, clang-format leaves
 // them alone, and they print what the interpreter computes, greedy and drawn, with any threads.
 #include "codegen_help.h"
+#include "core_help.h"
 #include "interp/interp.h"
 #include "opt/greedy.h"
 #include "runtime/pack_write.h"
