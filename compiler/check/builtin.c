@@ -417,6 +417,10 @@ void check_builtin(Checker *c, Expr *e, const Type *want) {
     make_error(e);
     if (e->builtin >= BI_PAD) {
         bool kernel = e->builtin >= BI_PROGRAM_ID;
+        if (kernel && in_kernel(c)) {
+            check_kernel_call(c, e);
+            return;
+        }
         report(c->s, e->span, kernel ? E2127 : E1103,
                kernel ? "`%s` stands only in kernels" : "`%s` is reserved and can't be called",
                builtin_name((Builtin)e->builtin));

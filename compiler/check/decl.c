@@ -300,13 +300,6 @@ static void check_fields(Checker *c, Item *item) {
     }
 }
 
-static void refuse_unbuilt(Checker *c, Item *item) {
-    if (item->kind == ITEM_KERNEL)
-        report(c->s, item->name_span, E2190, "kernels are not implemented yet");
-    else if (item->kernel)
-        report(c->s, item->name_span, E2190, "binding a kernel to an op is not implemented yet");
-}
-
 void check_signature(Program *p, Item *item) {
     if (item->kind == ITEM_CONST) {
         check_const(p, item, item->name_span);
@@ -320,11 +313,12 @@ void check_signature(Program *p, Item *item) {
         return;
     item->signature = CHECK_RUNNING;
     Checker c = checker_for(p, item);
-    refuse_unbuilt(&c, item);
     declare_generics(&c, item);
     resolve_where(&c, item);
     resolve_defaults(&c, item);
     check_params(&c, item);
+    if (item->kind == ITEM_KERNEL)
+        check_kernel_signature(&c, item);
     if (item->kind == ITEM_BLOCK)
         check_members(&c, item);
     check_fields(&c, item);
@@ -352,6 +346,11 @@ void check_body(Program *p, Item *item) {
         check_stmts(&c, &item->body, true);
         scope_pop(&c);
         check_grad(&c, item);
+        check_binding(&c, item);
+    }
+    if (item->kind == ITEM_KERNEL) {
+        c.callees = callees_of(&c, item);
+        check_kernel_body(&c, item);
     }
     item->checked = CHECK_DONE;
 }

@@ -261,6 +261,14 @@ static void early_use(Checker *c, Expr *e, const Type *type) {
         report(c->s, e->span, E2123, "`%s` is no compile-time integer", e->name);
 }
 
+// The tensors of a kernel are no values.
+static void memory_value(Checker *c, Expr *e) {
+    Diag *d = report(c->s, e->span, E2127, "`%s` is memory, not a value", e->name);
+    diag_help(c->s, d, "a tile of it is read by load(%s[...]) or written by store(%s[...], ...)",
+              e->name, e->name);
+    make_error(e);
+}
+
 static void check_name(Checker *c, Expr *e) {
     Ref ref = lookup(c, e->name);
     e->ref = ref.kind;
@@ -275,6 +283,8 @@ static void check_name(Checker *c, Expr *e) {
         e->param = ref.param;
         ref.param->used = true;
         early_use(c, e, ref.param->type);
+        if (is_memory(c, ref.param) && !is_error(e))
+            memory_value(c, e);
         break;
     case REF_MEMBER:
         e->member = ref.member;

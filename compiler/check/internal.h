@@ -15,6 +15,8 @@ struct Notation {
     IndexVarVec *vars;
 };
 
+typedef struct KernelWrite KernelWrite; // kernel.c: how a result is written
+
 // Where the checker stands. Copied when it turns to another declaration.
 typedef struct {
     Program *p;
@@ -26,13 +28,14 @@ typedef struct {
     Item *fn;     // enclosing fn, op, entry, or NULL
     Facts *facts; // what is known here
     Scope *scope;
-    Map *visible;       // Name -> the innermost Local of that name
-    Notation *notation; // or NULL outside of index notation
-    int loop_depth;     // static for, while, for
-    bool in_scan;       // directly inside a `for` that yields
-    const Type *yield;  // type of the scan's yields so far
-    bool in_where;      // no E2205 inside where clauses
-    ItemVec *callees;   // of fn
+    Map *visible;        // Name -> the innermost Local of that name
+    Notation *notation;  // or NULL outside of index notation
+    int loop_depth;      // static for, while, for
+    bool in_scan;        // directly inside a `for` that yields
+    const Type *yield;   // type of the scan's yields so far
+    bool in_where;       // no E2205 inside where clauses
+    ItemVec *callees;    // of fn
+    KernelWrite *writes; // in a kernel: the results written so far
 } Checker;
 
 // What a name means.
@@ -79,7 +82,7 @@ const Dim *resolve_dim(Checker *c, Expr *e); // a compile-time integer, else E21
 bool sound_shape(Checker *c, const Type *t, Span span);
 enum { MOST_PARTS = 1024 };
 bool too_large(Checker *c, const Type *t, Span span); // a value of too many parts: E2190
-bool is_negative(Checker *c, const Dim *d);  // provably
+bool is_negative(Checker *c, const Dim *d);           // provably
 bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span span,
                           GenericArg *out);
 bool finish_generics(Checker *c, Item *decl, GenericArg *args, Span span);
@@ -113,6 +116,17 @@ void check_match(Checker *c, Expr *e, const Type *want);
 void check_stmts(Checker *c, StmtVec *body, bool is_fn_body);
 void check_scan(Checker *c, Expr *e, const Type *want);
 void check_grad(Checker *c, Item *item); // the grad clause of an op, if it has one
+
+// kernel.c: kernels, and ops bound to them
+bool in_kernel(const Checker *c);
+bool is_memory(const Checker *c, const Param *p);    // a parameter or result of the kernel c is in
+void check_kernel_signature(Checker *c, Item *item); // results and grid, after the parameters
+void check_kernel_body(Checker *c, Item *item);
+void check_kernel_call(Checker *c, Expr *e); // load, program_id
+void check_store(Checker *c, Stmt *st);
+void check_binding(Checker *c, Item *op); // the kernel of an op, if it has one
+
+// stmt.c: patterns
 void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim);
 enum { ARM_ALL = -2 }; // the pattern of an arm matches everything
 int check_arm_pattern(Checker *c, Pattern *p, const Type *type);

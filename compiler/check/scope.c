@@ -59,6 +59,12 @@ static bool find_in_fn(Checker *c, Name name, Ref *ref) {
             return true;
         }
     }
+    for (int i = 0; c->fn && i < c->fn->results.len; i++) {
+        if (c->fn->results.data[i]->name == name) {
+            *ref = (Ref){.kind = REF_PARAM, .param = c->fn->results.data[i]};
+            return true;
+        }
+    }
     return find_generic(c->fn, name, ref);
 }
 
@@ -137,6 +143,8 @@ static void consider_item(Guess *g, const Item *item) {
         consider(g, item->generics.data[i].name);
     for (int i = 0; i < item->params.len; i++)
         consider(g, item->params.data[i]->name);
+    for (int i = 0; i < item->results.len; i++)
+        consider(g, item->results.data[i]->name);
     for (int i = 0; i < item->members.len; i++)
         consider(g, item->members.data[i]->name);
     for (int i = 0; i < item->items.len; i++)

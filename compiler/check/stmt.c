@@ -161,6 +161,10 @@ static void check_assign(Checker *c, Stmt *st) {
 
 static void check_return(Checker *c, Stmt *st, bool last) {
     const Type *want = c->fn->type;
+    if (in_kernel(c)) {
+        report(c->s, st->span, E2120, "a kernel has no result to return: it stores");
+        return;
+    }
     if (!last || c->loop_depth)
         report(c->s, st->span, E2120, "`return` stands at the end of a function only");
     if (!st->value) {
@@ -331,7 +335,7 @@ static void check_stmt(Checker *c, Stmt *st, bool last) {
         check_yield(c, st);
         break;
     case STMT_STORE:
-        report(c->s, st->span, E2127, "stores stand only in kernels");
+        check_store(c, st);
         break;
     case STMT_ERROR:
         break;
