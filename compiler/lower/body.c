@@ -103,8 +103,10 @@ static int body_binary(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
         bool equal = p.variant == q.variant;
         return comp_const_int(x->l->core, b->comp, DT_BOOL, equal == (e->binary == BINARY_EQ));
     }
-    int p = body_operand(x, b, e, e->a, pos, n);
+    int p = body_operand(x, b, e, e->a, pos, n), before = x->fn->values.len;
     int q = body_operand(x, b, e, e->b, pos, n);
+    if (e->binary == BINARY_ANDAND || e->binary == BINARY_OROR) // the right one is a branch
+        refuse_effects(x, before, e->b->span);
     return comp_binary(x->l->core, b->comp, binary_node(e->binary), p, q);
 }
 

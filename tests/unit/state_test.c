@@ -285,6 +285,7 @@ int main(void) {
     refuses(&t, "        return if c { bump() } else { x }\n", E2190);
     refuses(&t, "        let (a, b) = if c { (bump(), x) } else { (x, x) }\n        return a + b\n",
             E2190);
+    refuses(&t, "        let d = c && bump() > x\n        return cast<f32>(d)\n", E2190);
     close_package(&t);
     printf("%d passed, %d failed\n", t.passed, t.failed);
     return t.failed != 0;
