@@ -1,5 +1,6 @@
-// What the length decides the same way for every length: `q < S` is true of every row q. The step
-// has no S of its own, so these comparisons, and the selects that they decide, become constants.
+// What is decided the same way for every row and length: `q < S`, or a mask that hides nothing. The
+// step has no S of its own, and no values that decide nothing, so these comparisons, and the
+// selects that they decide, become constants.
 #include "opt/decide.h"
 #include "opt/causal_impl.h"
 
@@ -52,16 +53,14 @@ static void visit(Decide *d, const Term *e, const Cons *c) {
         visit(d, e->args[i], c);
 }
 
-// Which nodes have the length in them.
-static bool *with_length(const Causal *k, const Comp *c) {
+// Which nodes have the length in them, or elements of other values.
+static bool *with_more(const Causal *k, const Comp *c) {
     bool *with = NEW_N(k->arena, bool, c->nodes.len + 1);
     for (int i = 0; i < c->nodes.len; i++) {
         const Node *n = &c->nodes.data[i];
-        with[i] = n->op == N_DIM && dim_mentions(n->dim, k->S);
+        with[i] = n->op == N_READ || (n->op == N_DIM && dim_mentions(n->dim, k->S));
         for (int j = 0; j < node_args(n->op); j++)
             with[i] = with[i] || with[n->args[j]];
-        for (int j = 0; n->op == N_READ && j < n->read_count; j++)
-            with[i] = with[i] || with[n->reads[j]];
     }
     return with;
 }
@@ -75,7 +74,8 @@ static Comp *decided(Decide *d, const CausalValue *t, const Comp *from, const bo
         const Node *n = &from->nodes.data[i];
         uintptr_t known = t->nodes[i] ? (uintptr_t)map_get(&d->known, t->nodes[i]) : 0;
         bool decides = node_class(n->op) == 'C' || n->op == N_SELECT;
-        if (!decides || !with[i] || known < 1 || known > 2)
+        int cond = n->op == N_SELECT ? n->args[0] : i;
+        if (!decides || !with[cond] || known < 1 || known > 2)
             continue;
         to = to ? to : comp_copy(c, from);
         Node *new = &to->nodes.data[i];
@@ -87,14 +87,14 @@ static Comp *decided(Decide *d, const CausalValue *t, const Comp *from, const bo
     return to;
 }
 
-bool opt_decide_length(CoreFn *f, Causal *k) {
+bool opt_decide(CoreFn *f, Causal *k) {
     bool any = false;
     for (Val v = 1; v <= (Val)f->values.len; v++) {
         Value *value = core_value(f, v);
         const CausalValue *t = causal_value(k, v);
         if (value->op != OP_COMP || !t || !t->raw || !t->nodes)
             continue;
-        const bool *with = with_length(k, value->comp);
+        const bool *with = with_more(k, value->comp);
         if (!with[value->comp->root])
             continue;
         Decide d = {.k = k};

@@ -306,7 +306,7 @@ static bool find_roles(Derive *d, Causal **causal, Roles *roles) {
         Causal *k = prove(d, causal);
         if (!k)
             return false;
-        opt_decide_length(d->flat, k);
+        opt_decide(d->flat, k);
         if (!opt_compose(d->core, d->flat, length_only, k))
             return refuse(d, "a body became too large");
         opt_dce(d->core, d->flat);

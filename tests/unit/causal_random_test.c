@@ -2,7 +2,7 @@
 // and no length changes, to the bit, and a step of the same bits in chunks and in batches; how much
 // of what it refuses is caught changing is counted.
 //
-// usage: causal_random_test [N [FIRST]]    200 programs, from number 1
+// usage: causal_random_test [N [FIRST]]    200 programs, from number 1, and some that once failed
 #include "causal_pieces.h"
 #include "step_help.h"
 
@@ -17,6 +17,17 @@ typedef enum {
     NO_STEP,   // proved, but no step is derived from it; no change is found
     OUTCOMES
 } Outcome;
+
+// Causes of refusals in which no change is found, and how often.
+typedef struct {
+    char text[80];
+    int count;
+} Cause;
+
+typedef struct {
+    int outcomes[OUTCOMES];
+    Cause causes[32];
+} Tally;
 
 typedef struct {
     Test *t;
@@ -143,7 +154,22 @@ static Outcome judge(Trial *x, uint64_t seed, const char *text) {
     return ACCEPTED;
 }
 
-static void test_program(Test *t, uint64_t seed, int *outcomes) {
+// Without names and numbers: "isn't neutral for k > q".
+static void count_cause(Tally *tally, const char *why) {
+    const char *end = strstr(why, "` "), *start = end ? end + 2 : why;
+    int n = (int)strcspn(start, ":");
+    for (int i = 0; i < 32; i++) {
+        Cause *c = &tally->causes[i];
+        if (!c->count)
+            snprintf(c->text, sizeof c->text, "%.*s", n, start);
+        if (strncmp(c->text, start, (size_t)n < sizeof c->text - 1 ? (size_t)n : 79) != 0)
+            continue;
+        c->count++;
+        return;
+    }
+}
+
+static void test_program(Test *t, uint64_t seed, Tally *tally) {
     char error[256] = "";
     Trial x = {.t = t, .m = {.slides = seed % 2 == 1}};
     Arena *a = arena_new();
@@ -164,8 +190,11 @@ static void test_program(Test *t, uint64_t seed, int *outcomes) {
         fine = fine && x.self;
     }
     CHECK(t, fine);
+    Outcome outcome = fine ? judge(&x, seed, text) : OUTCOMES;
     if (fine)
-        outcomes[judge(&x, seed, text)]++;
+        tally->outcomes[outcome]++;
+    if (outcome == QUIET || outcome == NO_STEP)
+        count_cause(tally, x.m.why.data);
     interp_free(x.it);
     interp_free(x.m.it);
     session_free(x.m.s);
@@ -181,16 +210,22 @@ int main(int argc, char **argv) {
         "refused, none is found beside NaNs",
         "proved, but without a step",
     };
+    static const uint64_t once[] = {289, 3326, 10959, 22530};
     Test t = {.state = 5};
-    int programs = argc > 1 ? atoi(argv[1]) : 200, outcomes[OUTCOMES] = {0};
+    int programs = argc > 1 ? atoi(argv[1]) : 200;
     int first = argc > 2 ? atoi(argv[2]) : 1;
+    Tally tally = {.outcomes = {0}}, failed = {.outcomes = {0}};
+    for (size_t i = 0; i < sizeof once / sizeof once[0]; i++)
+        test_program(&t, once[i], &failed);
     for (int i = 0; i < programs; i++)
-        test_program(&t, (uint64_t)(first + i), outcomes);
+        test_program(&t, (uint64_t)(first + i), &tally);
     for (int i = 0; i < OUTCOMES; i++)
-        printf("%5d %s\n", outcomes[i], names[i]);
-    CHECK(&t,
-          programs < 100 || (outcomes[ACCEPTED] > programs / 4 && outcomes[CAUGHT] > programs / 8));
-    CHECK(&t, programs < 100 || outcomes[STATED] <= programs / 50);
+        printf("%5d %s\n", tally.outcomes[i], names[i]);
+    for (int i = 0; i < 32 && tally.causes[i].count; i++)
+        printf("%5d   none is found: %s\n", tally.causes[i].count, tally.causes[i].text);
+    const int *n = tally.outcomes;
+    CHECK(&t, programs < 100 || (n[ACCEPTED] > programs / 4 && n[CAUGHT] > programs / 8));
+    CHECK(&t, programs < 100 || n[STATED] <= programs / 50);
     t.s = session_new();
     return finish(&t);
 }
