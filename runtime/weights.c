@@ -267,6 +267,22 @@ RtWeights *rt_weights_open(const char *path, RtError *err) {
     return NULL;
 }
 
+RtWeights *rt_weights_open_files(const char *const *paths, size_t count, const char *label,
+                                 RtError *err) {
+    RtWeights *w = calloc(1, sizeof *w);
+    bool ok = w && count <= MAX_SHARDS;
+    if (!w)
+        rt_fail(err, "%s: out of memory", label);
+    else if (!ok)
+        rt_fail(err, "%s: more than %d shards", label, MAX_SHARDS);
+    for (size_t i = 0; ok && i < count; i++)
+        ok = add_file(w, paths[i], false, err);
+    if (ok && rt_tensors_index(&w->tensors, label, err))
+        return w;
+    rt_weights_close(w);
+    return NULL;
+}
+
 void rt_weights_close(RtWeights *w) {
     if (!w)
         return;

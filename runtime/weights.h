@@ -20,6 +20,10 @@ typedef struct RtWeights RtWeights; // owns the mappings and every name and tens
 // model.safetensors, then the only *.gguf. Returns NULL with *err set. The result belongs to the
 // caller (rt_weights_close); tensors and strings obtained from it live as long as it does.
 RtWeights *rt_weights_open(const char *path, RtError *err);
+// The same of several safetensors files together; a tensor may be in one of them only. `label`
+// stands for all of them in messages.
+RtWeights *rt_weights_open_files(const char *const *paths, size_t count, const char *label,
+                                 RtError *err);
 void rt_weights_close(RtWeights *weights); // NULL is allowed
 
 // Tensors in file order (shards in order of their names).

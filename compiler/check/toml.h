@@ -1,9 +1,10 @@
 // A small strict TOML reader for manifests and binding files.
 //
 // Of TOML 1.0 it reads comments, [tables], bare, quoted and dotted keys, strings on one line,
-// integers, floats, booleans, and arrays of these (over several lines, with comments and a last
-// comma). It refuses by name: dates, inline tables, arrays of tables, arrays in arrays, strings
-// over several lines. What is defined twice is refused.
+// integers, floats, booleans, arrays of these (over several lines, with comments and a last comma),
+// and inline tables of these with plain keys, which become tables like others. It refuses by name:
+// dates, arrays of tables, arrays and inline tables inside of each other, strings over several
+// lines. What is defined twice is refused.
 #pragma once
 #include "base/session.h"
 
@@ -34,7 +35,7 @@ typedef struct {
 
 typedef struct {
     Name name; // "config.generics"; the root is "". Parts that are no bare keys stay quoted
-    Span span; // of the header, or of the dotted key that made it
+    Span span; // of the header, or of the key that made it
     VEC(TomlEntry) entries; // in file order
 } TomlTable;
 

@@ -369,7 +369,7 @@ static bool read_scalar(Reader *r, TomlValue *out) {
     /*!re2c
         ["']          { goto string; }
         word          { r->at = p; return word(r, from, out); }
-        "{"           { return fail_here(r, "inline tables are not read here"); }
+        "{"           { return fail_here(r, "a table inside of a value is not read here"); }
         "["           { return fail_here(r, "arrays in arrays are not read here"); }
         *             { return fail_here(r, "a value is needed here"); }
     */
@@ -422,6 +422,41 @@ static TomlTable *dotted_table(Reader *r, const Key *key) {
     return table;
 }
 
+// `{ a = 1, b = "x" }` as the table `name`, which nothing can extend.
+static bool read_inline(Reader *r, Path *path, Name name, Span span) {
+    TomlTable *table = add_table(r, path, name, span);
+    r->at++;
+    skip(r, false);
+    while (*r->at != '}') {
+        Part key;
+        if (table->entries.len && *r->at++ != ',') {
+            r->at--;
+            return fail_here(r, "`,` or `}` is needed here");
+        }
+        skip(r, false);
+        if (!read_part(r, &key))
+            return false;
+        skip(r, false);
+        if (*r->at != '=')
+            return fail_here(r, "`=` is needed here");
+        r->at++;
+        skip(r, false);
+        TomlEntry entry = {key.name, key.span, {0}};
+        Name inner = join(r, name, &key);
+        if (!inner)
+            return false;
+        if (path_at(r, inner)->kind != PATH_NONE)
+            return fail(r, key.span, "this key is defined already");
+        path_at(r, inner)->kind = PATH_VALUE;
+        if (!read_scalar(r, &entry.value))
+            return false;
+        vec_push(r->s->arena, &table->entries, entry);
+        skip(r, false);
+    }
+    r->at++;
+    return end_line(r);
+}
+
 static bool read_entry(Reader *r) {
     Key key;
     if (!read_key(r, &key))
@@ -439,6 +474,8 @@ static bool read_entry(Reader *r) {
     if (path->kind != PATH_NONE)
         return fail(r, last->span, "this key is defined already");
     path->kind = PATH_VALUE;
+    if (*r->at == '{')
+        return read_inline(r, path, name, last->span);
     TomlEntry entry = {last->name, last->span, {0}};
     if (!(*r->at == '[' ? read_array(r, &entry.value) : read_scalar(r, &entry.value)))
         return false;

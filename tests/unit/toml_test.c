@@ -153,7 +153,6 @@ static void test_tables(Test *t) {
     REFUSED(t, "[a.b]\n[a]\nb.c = 1", "is defined already", 10);
     REFUSED(t, "a = 1\na.b = 2", "is defined already", 6);
     REFUSED(t, "[[a]]", "arrays of tables", 0);
-    REFUSED(t, "a = { b = 1 }", "inline tables", 4);
     REFUSED(t, "a = 1979-05-27", "dates", 4);
     REFUSED(t, "a = 07:32:00", "dates", 4);
     REFUSED(t, "[a", "`]`", 2);
@@ -165,6 +164,24 @@ static void test_tables(Test *t) {
     REFUSED(t, "[a] b = 1", "line must end", 4);
     REFUSED(t, "a = 1 b = 2", "line must end", 6);
     REFUSED(t, "a = 1\rb = 2", "line must end", 5);
+}
+
+static void test_inline(Test *t) {
+    const Toml *m = read_text(t, "[d]\na = { path = \"../a\", n = 2 } # note\nb = {}\nc.path = 'c'");
+    CHECK(t, is_text(m, "d.a", "path", "../a") && value(m, "d.a", "n"));
+    CHECK(t, m && toml_table(m, "d.b") && toml_table(m, "d.b")->entries.len == 0);
+    CHECK(t, is_text(m, "d.c", "path", "c") && toml_table(m, "d")->entries.len == 0);
+    REFUSED(t, "a = { b = 1, b = 2 }", "defined already", 13);
+    REFUSED(t, "a = { b = 1 }\na.c = 2", "is defined already", 14);
+    REFUSED(t, "a = { b = 1 }\n[a.c]", "a value already", 15);
+    REFUSED(t, "a = { b = 1, }", "a key is needed", 13);
+    REFUSED(t, "a = { b = 1 c = 2 }", "`,` or `}`", 12);
+    REFUSED(t, "a = { b = 1,\nc = 2 }", "a key is needed", 12);
+    REFUSED(t, "a = { b = { c = 1 } }", "a table inside", 10);
+    REFUSED(t, "a = [{ b = 1 }]", "a table inside", 5);
+    REFUSED(t, "a = { b", "`=`", 7);
+    REFUSED(t, "a = {", "a key is needed", 5);
+    REFUSED(t, "a = {} b", "must end here", 7);
 }
 
 static void test_limits(Test *t) {
@@ -194,6 +211,7 @@ int main(void) {
     test_strings(&t);
     test_arrays(&t);
     test_tables(&t);
+    test_inline(&t);
     test_limits(&t);
     session_free(t.s);
     printf("%d passed, %d failed\n", t.passed, t.failed);
