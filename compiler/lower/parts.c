@@ -163,7 +163,35 @@ static Val select_part(Fx *x, Val cond, Val p, Val q, Span span) {
     return finish_comp(x, &b, t, comp_select(c, b.comp, test, yes, no), span);
 }
 
+// Do constants and enums alone, which are known when lowering, decide the condition?
+static bool known_condition(Fx *x, const Expr *e, bool *out) {
+    bool other = false;
+    if (e->kind == EXPR_BOOL || e->ref == REF_CONST) {
+        *out = e->kind == EXPR_BOOL ? e->int_value : e->item->variant_or_bool;
+        return true;
+    }
+    if (e->kind == EXPR_UNARY && known_condition(x, e->a, out)) {
+        *out = !*out;
+        return true;
+    }
+    if (e->kind != EXPR_BINARY)
+        return false;
+    if (e->a->type->kind == TYPE_ENUM) {
+        Low p = lower_value(x, e->a), q = lower_value(x, e->b);
+        *out = (p.variant == q.variant) == (e->binary == BINARY_EQ);
+        return true;
+    }
+    bool both = e->binary == BINARY_ANDAND || e->binary == BINARY_OROR;
+    if (!both || !known_condition(x, e->a, out) || !known_condition(x, e->b, &other))
+        return false;
+    *out = e->binary == BINARY_ANDAND ? *out && other : *out || other;
+    return true;
+}
+
 Low lower_if_parts(Fx *x, const Expr *e) {
+    bool which;
+    if (known_condition(x, e->c, &which))
+        return lower_value(x, which ? e->a : e->b);
     Val cond = lower_tensor(x, e->c);
     int before = x->fn->values.len;
     Low p = lower_value(x, e->a), q = lower_value(x, e->b);
