@@ -135,6 +135,8 @@ static int plan_model(Arena *a, const Args *args, Model *m) {
         code = model_lower(m, args, 0);
     if (code == EXIT_FINE)
         code = model_derive(m);
+    if (code == EXIT_FINE && !model_can_generate(m))
+        code = EXIT_WRONG;
     if (code != EXIT_FINE)
         return code;
     p.context = m->window ? m->window : m->context;

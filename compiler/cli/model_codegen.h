@@ -6,3 +6,6 @@
 // What an export fixes, of a model that is lowered and derived; *step is filled and pointed to
 // where there is one. Returns the module that holds it. The runtime's files are the caller's.
 Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step);
+
+// What the code generator has not: E8001 for a hand-written `decode`. True if there is none.
+bool model_can_generate(Model *m);
