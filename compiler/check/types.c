@@ -121,8 +121,13 @@ static const Type *alias_type(Checker *c, Item *item, AstType *t) {
     if (!item->type || !resolve_generic_args(c, item, &t->args, t->span, args) ||
         !finish_generics(c, item, args, t->span))
         return type_error();
+    int errors = c->s->errors;
+    check_bounds(c, item, args, t->span);
+    if (c->s->errors != errors)
+        return type_error();
     Subst s = {binding_of(c, item, args), NULL};
-    return subst_type(c->a, c->dims, item->type, &s);
+    const Type *type = subst_type(c->a, c->dims, item->type, &s);
+    return sound_shape(c, type, t->span) ? type : type_error();
 }
 
 static const Type *named_item(Checker *c, AstType *t) {
@@ -252,6 +257,10 @@ const Type *resolve_type(Checker *c, AstType *t) {
     case AST_TYPE_ARRAY:
         type = array_type(c, t);
         break;
+    }
+    if (t->optional && type->kind == TYPE_OPTIONAL) {
+        report(c->s, t->span, E2101, "%s is optional already", type_text(c->a, type));
+        return type_error();
     }
     return t->optional && type->kind != TYPE_ERROR ? type_optional(c->a, type) : type;
 }
