@@ -93,6 +93,13 @@ bool model_engine(Model *m) {
                   "at the row's own");
         return false;
     }
+    if (m->serve.decode) {
+        Diag *d = report(m->s, m->serve.decode->name_span, E3301,
+                         "`%s` keeps a cache of its own, and %s keeps keys and values itself",
+                         m->serve.decode->name, m->engine);
+        diag_help(m->s, d, "leave `decode` and `prefill` out for engines");
+        return false;
+    }
     if (!m->step)
         return false; // reported by model_derive
     for (int i = 0; i < m->step->state_count; i++)

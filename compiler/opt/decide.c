@@ -43,6 +43,11 @@ static void visit(Decide *d, const Term *e, const Cons *c) {
             visit(d, branch[i], known[i]);
         return;
     }
+    if ((e->op == N_MIN || e->op == N_MAX) && dtype_is_integer(e->dtype)) {
+        const Term *le = term_binary(d->k->terms, N_LE, e->args[0], e->args[1]);
+        int less = le ? affine_decide(d->k->affine, le, c) : -1;
+        record(d, e, less < 0 ? -1 : (e->op == N_MIN) == less);
+    }
     if (node_class(e->op) == 'C') {
         int truth = affine_decide(d->k->affine, e, c);
         record(d, e, truth);
@@ -65,24 +70,28 @@ static bool *with_more(const Causal *k, const Comp *c) {
     return with;
 }
 
+// The node that stands for node i if it is decided; op N_NEG (which is none of them) if it is not.
+static Node decided(const Decide *d, const CausalValue *t, const Comp *k, const bool *with, int i) {
+    const Node *n = &k->nodes.data[i];
+    uintptr_t known = t->nodes[i] ? (uintptr_t)map_get(&d->known, t->nodes[i]) : 0;
+    bool select = n->op == N_SELECT, truth = known == 2;
+    if (known < 1 || known > 2 || !with[select ? n->args[0] : i])
+        return (Node){.op = N_NEG};
+    if (node_class(n->op) == 'C')
+        return (Node){.op = N_CONST, .dtype = DT_BOOL, .i = truth};
+    return (Node){.op = N_CAST, .dtype = n->dtype, .args = {n->args[select + !truth]}};
+}
+
 // A copy of the body with those nodes replaced, or NULL. A select becomes a cast to its own dtype,
 // not the branch itself: a root that becomes a product would sum in another way.
-static Comp *decided(Decide *d, const CausalValue *t, const Comp *from, const bool *with) {
-    Core *c = d->k->core;
+static Comp *decide(Decide *d, const CausalValue *t, const Comp *from, const bool *with) {
     Comp *to = NULL;
     for (int i = 0; i < from->nodes.len; i++) {
-        const Node *n = &from->nodes.data[i];
-        uintptr_t known = t->nodes[i] ? (uintptr_t)map_get(&d->known, t->nodes[i]) : 0;
-        bool decides = node_class(n->op) == 'C' || n->op == N_SELECT;
-        int cond = n->op == N_SELECT ? n->args[0] : i;
-        if (!decides || !with[cond] || known < 1 || known > 2)
+        Node n = decided(d, t, from, with, i);
+        if (n.op == N_NEG)
             continue;
-        to = to ? to : comp_copy(c, from);
-        Node *new = &to->nodes.data[i];
-        if (n->op == N_SELECT)
-            *new = (Node){.op = N_CAST, .dtype = n->dtype, .args = {n->args[known == 2 ? 1 : 2]}};
-        else
-            *new = (Node){.op = N_CONST, .dtype = DT_BOOL, .i = known == 2};
+        to = to ? to : comp_copy(d->k->core, from);
+        to->nodes.data[i] = n;
     }
     return to;
 }
@@ -99,7 +108,7 @@ bool opt_decide(CoreFn *f, Causal *k) {
             continue;
         Decide d = {.k = k};
         visit(&d, t->raw, cons_none(k->affine));
-        Comp *to = decided(&d, t, value->comp, with);
+        Comp *to = decide(&d, t, value->comp, with);
         if (to)
             value->comp = to;
         any = any || to;
