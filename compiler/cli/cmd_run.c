@@ -129,6 +129,8 @@ static int run_text(Model *m, const Args *args, const char *text) {
     if (code == EXIT_FINE)
         code = model_derive(m);
     if (code == EXIT_FINE)
+        code = model_slide(m);
+    if (code == EXIT_FINE)
         code = answer(m, args, t, ids, (int64_t)count);
     free(ids);
     rt_tokenizer_free(t);

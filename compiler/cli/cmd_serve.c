@@ -146,6 +146,8 @@ static int serve(Arena *a, const Args *args, Model *m) {
         code = model_match_weights(m);
     if (code == EXIT_FINE && (!args_has(args, "--whole") || args_has(args, "--logits")))
         code = model_derive(m);
+    if (code == EXIT_FINE)
+        code = model_slide(m);
     return code == EXIT_FINE ? generate_all(m, args, p) : code;
 }
 

@@ -47,8 +47,9 @@ static bool allocate_state(Engine *e, int i) {
 
 static bool allocate(Engine *e) {
     int n = e->m->step->state_count;
-    e->args = NEW_N(e->m->a, Tensor, n + 3);
-    e->states = e->args + 3;
+    e->args = NEW_N(e->m->a, Tensor, n + 4);
+    e->states = e->args + 3 + (e->m->step->origin != 0);
+    e->origin = NEW_N(e->m->a, int32_t, e->rows);
     e->batch = NEW_N(e->m->a, int32_t, e->rows * e->chunk);
     e->pos = NEW_N(e->m->a, int32_t, e->rows);
     e->count = NEW_N(e->m->a, int32_t, e->rows);
@@ -68,6 +69,10 @@ static bool allocate(Engine *e) {
 bool engine_start(Engine *e, Model *m, int64_t rows, int64_t capacity, int64_t chunk, int threads) {
     char error[512];
     *e = (Engine){.m = m, .rows = rows, .capacity = capacity, .chunk = chunk};
+    if (m->step->origin) { // room for the window, a chunk, and as much again before it slides
+        int64_t room = (2 * m->step->window + chunk + 31) / 32 * 32;
+        e->capacity = room < capacity ? room : capacity;
+    }
     if (!allocate(e))
         return false;
     e->pool = rt_pool_new(threads);
@@ -100,9 +105,39 @@ static int64_t step_width(const Engine *e, const Sequence *s) {
     for (int64_t b = 0; b < e->rows; b++) {
         int64_t left = s[b].length - position(&s[b]), room = e->capacity - position(&s[b]);
         width = left > width ? left : width;
-        most = room < most ? room : most;
+        if (!e->m->step->origin)
+            most = room < most ? room : most;
     }
     return width < most ? width : most;
+}
+
+// ---- States that slide -------------------------------------------------------------------------
+
+// Moves positions `shift` on of row b of a state [.., B, Cap, ..] to the front, `keep` of them.
+static void slide_state(const Engine *e, const Tensor *t, const CoreType *type, int64_t b,
+                        int64_t shift, int64_t keep) {
+    int64_t outer = 1, inner = dtype_size(t->dtype);
+    int axis = 0;
+    while (type->dims[axis] != e->m->step->B)
+        outer *= t->dims[axis++];
+    for (int k = axis + 2; k < t->rank; k++)
+        inner *= t->dims[k];
+    for (int64_t o = 0; o < outer; o++) {
+        char *row = (char *)t->data + (o * e->rows + b) * e->capacity * inner;
+        memmove(row, row + shift * inner, (size_t)(keep * inner));
+    }
+}
+
+// Makes room for `width` more positions of row b: what lies behind its window goes.
+static void make_room(Engine *e, int64_t b, int64_t width) {
+    const StepPlan *p = e->m->step;
+    int64_t pos = e->pos[b];
+    if (pos + width - e->origin[b] <= e->capacity)
+        return;
+    int64_t origin = (pos - p->window) / 2 * 2, shift = origin - e->origin[b];
+    for (int i = 0; i < p->state_count; i++)
+        slide_state(e, &e->states[i], p->states[i].type, b, shift, pos - origin);
+    e->origin[b] = (int32_t)origin;
 }
 
 // Fills batch [rows, C], pos and count; returns C.
@@ -127,13 +162,18 @@ static bool call_step(Engine *e, int64_t width, Tensor *logits) {
     args[0] = (Tensor){.dtype = DT_I32, .rank = 2, .dims = {e->rows, width}, .data = e->batch};
     args[1] = (Tensor){.dtype = DT_I32, .rank = 1, .dims = {e->rows}, .data = e->pos};
     args[2] = (Tensor){.dtype = DT_I32, .rank = 1, .dims = {e->rows}, .data = e->count};
-    for (int64_t b = 0; b < e->rows; b++)
-        last = e->pos[b] + width > last ? e->pos[b] + width : last; // at most the capacity
+    if (p->origin)
+        args[3] = (Tensor){.dtype = DT_I32, .rank = 1, .dims = {e->rows}, .data = e->origin};
+    for (int64_t b = 0; b < e->rows; b++) {
+        int64_t end = e->pos[b] + width - e->origin[b]; // at most the capacity
+        last = end > last ? end : last;
+    }
     interp_bind(e->it, p->B, e->rows);
     interp_bind(e->it, p->C, width);
     interp_bind(e->it, p->Cap, e->capacity);
     interp_bind(e->it, p->L, last);
-    if (interp_call(e->it, p->fn, e->self, 3 + p->state_count, args, logits, error, sizeof error))
+    int count = (int)(e->states - e->args) + p->state_count;
+    if (interp_call(e->it, p->fn, e->self, count, args, logits, error, sizeof error))
         return true;
     report(e->m->s, (Span){0}, E7004, "%s", error);
     return false;
@@ -142,6 +182,8 @@ static bool call_step(Engine *e, int64_t width, Tensor *logits) {
 bool engine_step(Engine *e, Sequence *s) {
     Tensor logits;
     int64_t width = fill_batch(e, s), vocab = e->m->vocab;
+    for (int64_t b = 0; b < e->rows && e->m->step->origin; b++)
+        make_room(e, b, width);
     if (!call_step(e, width, &logits))
         return false;
     RtFormat format = logits.dtype == DT_BF16 ? RT_BF16 : logits.dtype == DT_F16 ? RT_F16 : RT_F32;

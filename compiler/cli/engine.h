@@ -27,12 +27,13 @@ typedef struct {
     int64_t rows;     // of the batch
     int64_t capacity; // positions that a state holds
     int64_t chunk;    // most tokens of a row at a time
-    Tensor *args;     // of the step: tokens, pos, count, then the states
+    Tensor *args;     // of the step: tokens, pos, count, if they slide origin, then the states
     Tensor *states;   // one for each kept value; the memory is the engine's
     int32_t *batch;   // [rows, chunk]
     int32_t *pos, *count;
-    float *logits;  // [vocab], a row widened
-    int32_t *order; // [vocab], scratch of the filters
+    int32_t *origin; // position that a row's states begin at: above 0 where they slide
+    float *logits;   // [vocab], a row widened
+    int32_t *order;  // [vocab], scratch of the filters
 } Engine;
 
 // Prepares `rows` rows of `capacity` positions; m->step is there. False after a diagnostic.

@@ -66,6 +66,24 @@ static void report_condition(Model *m) {
     diag_help(m->s, d, "mask by select to -1e30, or add a larger constant such as -1e9");
 }
 
+int model_slide(Model *m) {
+    if (!m->step || m->step->window < 0)
+        return EXIT_FINE;
+    StrBuf why = strbuf_new(m->a);
+    Core *core = core_new(m->s, m->program->dims);
+    CoreFn *entry = model_lower_entry(m, core, true);
+    StepPlan *plan = NULL;
+    Causal *causal = NULL;
+    if (entry)
+        plan = opt_step_sliding(core, entry, m->serve.batch->dim, m->length, m->tokens,
+                                m->temperature, &why, &causal);
+    if (!plan || !plan->origin)
+        return EXIT_FINE; // the whole cache does as well
+    m->step_core = core;
+    m->step = plan;
+    return model_verify(m, core, "deriving the sliding step");
+}
+
 int model_derive(Model *m) {
     if (m->window)
         return EXIT_FINE; // a window slides: every position changes
