@@ -13,6 +13,8 @@ typedef struct {
     Name name;
     const char *value;  // source text of a literal: 32, -1.5, true, bf16
     const char *origin; // for messages: "--set", "config.json: rope_theta"
+    Span span;          // where a card gives it; else no place
+    bool weak;          // a card's: it may stay unused
     bool used;
 } Setting;
 typedef VEC(Setting) SettingVec;

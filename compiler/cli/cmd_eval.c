@@ -70,7 +70,7 @@ static bool all_used(Eval *e, const RtWeights *file, const char *what) {
 // ---- Weights and states ------------------------------------------------------------------------
 
 static bool present(void *ctx, const char *path) {
-    return target_weight(&((Eval *)ctx)->t, path) != NULL;
+    return model_tensor(&((Eval *)ctx)->t.m, path) != NULL;
 }
 
 // f32 takes every format that means f32 values exactly; another dtype only its own.
@@ -100,7 +100,7 @@ static const char *type_shape(Eval *e, const CoreType *t) {
 static void match_weight(void *ctx, const char *path, const CoreType *t) {
     enum { MOST = 10 };
     Eval *e = ctx;
-    const RtTensor *x = target_weight(&e->t, path);
+    const RtTensor *x = model_tensor(&e->t.m, path);
     if (x && shape_fits(x, t) && dtype_fits(x->format, t->dtype))
         return;
     if (e->faults++ >= MOST)
@@ -111,7 +111,7 @@ static void match_weight(void *ctx, const char *path, const CoreType *t) {
 
 static bool weight_of(void *ctx, const char *path, const CoreType *type, Tensor *out) {
     Eval *e = ctx;
-    const RtTensor *x = target_weight(&e->t, path);
+    const RtTensor *x = model_tensor(&e->t.m, path);
     if (!x)
         return false;
     *out = (Tensor){.dtype = type->dtype, .rank = x->rank, .data = x->data, .format = x->format};

@@ -127,24 +127,11 @@ static void print_entry(Inspect *p, const Item *block, const Item *entry) {
 
 // ---- Members -----------------------------------------------------------------------------------
 
-// Bytes of all the repeats, or -1 where a dimension is open.
-static int64_t bytes_of(const Type *t, const Dim *repeats) {
-    int64_t n = t->elem.generic ? -1 : dtype_size(t->elem.dtype), d;
-    for (int i = 0; n >= 0 && i <= t->rank; i++) {
-        const Dim *dim = i < t->rank ? t->axes[i].dim : repeats;
-        if (i == t->rank && !repeats)
-            break;
-        if (!dim || !dim_is_const(dim, &d) || d < 0 || __builtin_mul_overflow(n, d, &n))
-            n = -1;
-    }
-    return n;
-}
-
 static void print_member(void *ctx, const char *path, const Type *t, MemberRole role, bool optional,
                          const Dim *repeats) {
     static const char *const roles[] = {"param", "buffer", "state"};
     Inspect *p = ctx;
-    int64_t bytes = bytes_of(t, repeats);
+    int64_t bytes = type_bytes(t, repeats);
     p->open = p->open || bytes < 0;
     if (!optional && bytes >= 0)
         p->bytes[role] += bytes;
@@ -171,14 +158,6 @@ static void print_member(void *ctx, const char *path, const Type *t, MemberRole 
     if (bytes >= 0)
         fprintf(p->out, ", %lld bytes", (long long)bytes);
     fputc('\n', p->out);
-}
-
-static bool has_entries(const Item *block) {
-    for (int i = 0; i < block->items.len; i++) {
-        if (block->items.data[i]->kind == ITEM_ENTRY)
-            return true;
-    }
-    return false;
 }
 
 static void print_totals(Inspect *p) {
@@ -235,8 +214,7 @@ static void print_block(Inspect *p, Item *block) {
 }
 
 static bool wanted(const Item *item, const char *block) {
-    return item->kind == ITEM_BLOCK && has_entries(item) &&
-           (!block || strcmp(item->name, block) == 0);
+    return target_has_entries(item) && (!block || strcmp(item->name, block) == 0);
 }
 
 static void print_entries(Inspect *p, const Item *item) {

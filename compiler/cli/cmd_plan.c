@@ -2,10 +2,12 @@
 // the weights are read.
 #include "cli/cli.h"
 #include "cli/model_codegen.h"
+#include "cli/plan_block.h"
 #include <string.h>
 
 static const Flag flags[] = {
     MODEL_FLAGS,
+    {"--block", FLAG_TEXT, "NAME", "the block, where there is no serve block"},
     {"--rows", FLAG_INT, "N", "sequences at once (1)"},
     {"--chunk", FLAG_INT, "N", "tokens of a prompt read at a time (128)"},
     {"--json", FLAG_BOOL, NULL, "the numbers as one JSON object"},
@@ -62,8 +64,7 @@ static bool fill(Model *m, Plan *p) {
 
 // ---- Printing ----------------------------------------------------------------------------------
 
-// "1,234,567".
-static const char *grouped(Arena *a, int64_t n) {
+const char *plan_grouped(Arena *a, int64_t n) {
     const char *digits = arena_printf(a, "%lld", (long long)n);
     StrBuf b = strbuf_new(a);
     size_t size = strlen(digits);
@@ -75,35 +76,35 @@ static const char *grouped(Arena *a, int64_t n) {
     return b.data;
 }
 
-static void print_line(Arena *a, const char *what, int64_t bytes, const char *note) {
+void plan_line(Arena *a, const char *what, int64_t bytes, const char *note) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
     double v = (double)bytes;
     int u = 0;
     for (; v >= 1024 && u < 5; u++)
         v /= 1024;
     const char *human = u ? arena_printf(a, "%.1f %s", v, units[u]) : "";
-    printf("%-8s %18s bytes  %10s  %s\n", what, grouped(a, bytes), human, note);
+    printf("%-8s %18s bytes  %10s  %s\n", what, plan_grouped(a, bytes), human, note);
 }
 
 static void print_text(const Model *m, Plan *p) {
     Arena *a = m->a;
     const char *rows = p->rows > 1 ? arena_printf(a, "%lld rows of ", (long long)p->rows) : "";
     const char *bound = arena_printf(a, "%s%lld tokens", rows, (long long)p->context);
-    print_line(a, "weights", p->weights,
-               arena_printf(a, "%lld tensors, mapped", (long long)p->tensors));
+    plan_line(a, "weights", p->weights,
+              arena_printf(a, "%lld tensors, mapped", (long long)p->tensors));
     if (!m->step)
-        print_line(a, "cache", 0, "none: the whole context is computed for every token");
+        plan_line(a, "cache", 0, "none: the whole context is computed for every token");
     else if (p->token >= 0)
-        print_line(a, "cache", p->memory.cache,
-                   arena_printf(a, "%s, %s bytes for each", bound, grouped(a, p->token)));
+        plan_line(a, "cache", p->memory.cache,
+                  arena_printf(a, "%s, %s bytes for each", bound, plan_grouped(a, p->token)));
     else
-        print_line(a, "cache", p->memory.cache, bound);
+        plan_line(a, "cache", p->memory.cache, bound);
     const char *chunk =
         m->step ? arena_printf(a, "temporaries, %lld tokens at a time",
                                (long long)(p->chunk < p->context ? p->chunk : p->context))
                 : "temporaries";
-    print_line(a, "arena", p->memory.arena, chunk);
-    print_line(a, "total", total(p), "of an exported C program");
+    plan_line(a, "arena", p->memory.arena, chunk);
+    plan_line(a, "total", total(p), "of an exported C program");
 }
 
 static void print_json(const Model *m, Plan *p) {
@@ -123,7 +124,25 @@ static void print_json(const Model *m, Plan *p) {
 
 // ---- The command -------------------------------------------------------------------------------
 
-static int plan_model(Arena *a, const Args *args, Model *m) {
+// A block's own states: no step is derived, and a hand-written one is run as it is.
+static int plan_states(const Args *args, Target *t) {
+    Model *m = &t->m;
+    int code = EXIT_FINE;
+    if (args_has(args, "--rows") || args_has(args, "--chunk") || args_has(args, "--ctx"))
+        return usage_error("--rows, --chunk, --ctx: the states of a program have the sizes that "
+                           "its generics give them (--set)");
+    if (m->serve.block) {
+        code = model_lower(m, args, 0);
+        t->block = m->serve.model;
+        t->block_args = m->block_args;
+    } else if (!target_block(t, args_text(args, "--block")) || !target_bind_block(t)) {
+        code = EXIT_WRONG;
+    }
+    return code == EXIT_FINE ? plan_block(t, args_has(args, "--json")) : code;
+}
+
+static int plan_model(Arena *a, const Args *args, Target *t) {
+    Model *m = &t->m;
     Plan p = {
         .rows = args_int(args, "--rows", 1), .chunk = args_int(args, "--chunk", 128), .good = true};
     if (args->paths.len != 1)
@@ -131,6 +150,10 @@ static int plan_model(Arena *a, const Args *args, Model *m) {
     if (p.rows < 1 || p.rows > 65536 || p.chunk < 1 || p.chunk > INT32_MAX)
         return usage_error("--rows is 1 to 65536, --chunk at least 1");
     int code = model_open(a, args->paths.data[0], args, m);
+    if (code == EXIT_FINE && (!m->serve.block || m->serve.decode))
+        return plan_states(args, t);
+    if (args_text(args, "--block"))
+        return usage_error("--block: the serve block names the model");
     if (code == EXIT_FINE)
         code = model_lower(m, args, 0);
     if (code == EXIT_FINE)
@@ -154,11 +177,11 @@ static int plan_model(Arena *a, const Args *args, Model *m) {
 }
 
 static int run(Arena *a, const Args *args) {
-    Model m = {0};
-    int code = plan_model(a, args, &m);
-    if (m.s)
-        finish_text(m.s);
-    model_close(&m);
+    Target t = {0};
+    int code = plan_model(a, args, &t);
+    if (t.m.s)
+        finish_text(t.m.s);
+    target_close(&t);
     return code;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/model.h"
 #include "base/embedded.h"
 #include "cli/cli.h"
+#include "cli/where.h"
 #include "lower/lower.h"
 #include "opt/greedy.h"
 #include <stdlib.h>
@@ -18,9 +19,8 @@ static bool add_setting(Model *m, const char *flag, const char *text) {
     Setting set = {.value = arena_printf(m->a, "%s", equals + 1), .origin = flag};
     set.name = intern(m->s->names, (Str){text, (int)(equals - text)});
     for (int i = 0; i < m->settings.len; i++) {
-        if (m->settings.data[i].name == set.name) { // the command line wins over a checkpoint
-            m->settings.data[i].value = set.value;
-            m->settings.data[i].origin = flag;
+        if (m->settings.data[i].name == set.name) { // the command line wins
+            m->settings.data[i] = set;
             return true;
         }
     }
@@ -29,7 +29,9 @@ static bool add_setting(Model *m, const char *flag, const char *text) {
 }
 
 static bool add_settings(Model *m, const Args *args) {
-    SettingVec *own = m->checkpoint ? checkpoint_settings(m->checkpoint) : NULL;
+    SettingVec *own = m->checkpoint ? checkpoint_settings(m->checkpoint)
+                      : m->card     ? &m->card->generics
+                                    : NULL;
     for (int i = 0; own && i < own->len; i++)
         vec_push(m->a, &m->settings, own->data[i]);
     for (int i = 0; i < args->many.len; i += 2) {
@@ -44,7 +46,7 @@ static bool add_settings(Model *m, const Args *args) {
 static void refuse_unused(Model *m) {
     for (int i = 0; i < m->settings.len; i++) {
         const Setting *set = &m->settings.data[i];
-        if (!set->used)
+        if (!set->used && !set->weak)
             report(m->s, (Span){0}, E5006,
                    "%s: `%s` is no generic of the model and no annotated constant of its module",
                    set->origin, set->name);
@@ -72,9 +74,13 @@ static int check_checkpoint(Model *m, const Args *args) {
 }
 
 static int check_source(Model *m, const Args *args) {
+    m->card = card_read(m->s, m->path);
+    if (m->s->errors)
+        return EXIT_WRONG;
     if (!add_settings(m, args))
         return EXIT_USAGE;
-    m->program = check_path(m->s, m->path, &m->settings);
+    const char *source = m->card && m->card->source ? m->card->source : m->path;
+    m->program = check_path(m->s, source, &m->settings);
     if (!m->program)
         return EXIT_USAGE;
     return m->s->errors ? EXIT_WRONG : EXIT_FINE;
@@ -87,6 +93,10 @@ static void name_weights(Model *m, const Args *args) {
     const char *path = given ? given : m->serve.weights;
     if (path && !given && path[0] != '/' && strcmp(m->program->root_dir, ".") != 0)
         path = arena_printf(m->a, "%s/%s", m->program->root_dir, path);
+    if (!path && m->card && m->card->files.len) {
+        m->weights_files = m->card->files.len;
+        path = m->weights_files == 1 ? m->card->files.data[0] : m->card->folder;
+    }
     m->weights_path = path;
     m->weights_name = path ? path : "";
 }
@@ -119,12 +129,12 @@ int model_open(Arena *a, const char *path, const Args *args, Model *m) {
         return code;
     if (!check_serve(m->program, args_text(args, "--entry"), &m->serve))
         return EXIT_WRONG;
+    name_weights(m, args);
     if (!m->serve.block)
         return EXIT_FINE;
     m->block_args = NEW_N(a, GenericArg, m->serve.model->generics.len + 1);
     if (!bind_generics(m, m->serve.model, m->block_args))
         return EXIT_WRONG;
-    name_weights(m, args);
     return EXIT_FINE;
 }
 
@@ -139,11 +149,7 @@ typedef struct {
 // A parameter whose shape has the symbol as an axis tells its value, if the tensor is there.
 static void read_dim(void *ctx, const char *path, const CoreType *type) {
     HeaderDim *h = ctx;
-    const RtTensor *t = NULL;
-    if (h->m->checkpoint)
-        t = checkpoint_tensor(h->m->checkpoint, path);
-    else if (model_weights(h->m))
-        t = rt_weights_find(model_weights(h->m), path);
+    const RtTensor *t = model_tensor(h->m, path);
     for (int i = 0; t && t->rank == type->rank && i < t->rank && h->value < 0; i++) {
         if (type->dims[i] == h->symbol)
             h->value = t->dims[i];
@@ -154,7 +160,7 @@ static bool present(void *ctx, const char *path) {
     Model *m = ctx;
     if (m->checkpoint)
         return checkpoint_present(m->checkpoint, path);
-    return model_weights(m) && rt_weights_find(model_weights(m), path);
+    return model_tensor(m, path) != NULL;
 }
 
 CoreFn *model_lower_entry(Model *m, Core *core, bool batched) {
@@ -208,7 +214,11 @@ static bool bind_rest(Model *m, int64_t prompt) {
         if (block->generics.data[i].generic == m->serve.length)
             dim_is_const(m->block_args[i].dim, &m->window);
     }
-    return check_instance(m->program, block, m->block_args, NULL);
+    const Generic **generics = NEW_N(m->a, const Generic *, block->generics.len + 1);
+    for (int i = 0; i < block->generics.len; i++)
+        generics[i] = block->generics.data[i].generic;
+    Subst s = {{generics, m->block_args, block->generics.len}, NULL};
+    return where_holds(m, block, &s, false);
 }
 
 static void find_params(Model *m) {

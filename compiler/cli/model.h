@@ -3,6 +3,7 @@
 #pragma once
 #include "check/check.h"
 #include "cli/args.h"
+#include "cli/card.h"
 #include "cli/checkpoint.h"
 #include "core/core.h"
 #include "interp/interp.h"
@@ -13,8 +14,9 @@ typedef struct {
     Session *s;
     Arena *a;
     const char *path;       // as given
-    Checkpoint *checkpoint; // or NULL: a program with a serve block
-    SettingVec settings;    // --set, and a checkpoint's
+    Checkpoint *checkpoint; // or NULL: a program
+    Card *card;             // of a package, which may be empty; or NULL
+    SettingVec settings;    // --set, and a checkpoint's or a card's
     Program *program;
     Serve serve;
     GenericArg *block_args; // per generic of serve.model
@@ -36,6 +38,7 @@ typedef struct {
     RtWeights *weights;           // of a program; a checkpoint has its own
     const char *weights_name;     // as --json reports it
     const char *weights_path;     // the file, found or not; NULL if the program names none
+    int weights_files;            // how many of the card's are to be opened, if those are
     bool weights_missing;
 } Model;
 
@@ -82,5 +85,8 @@ int model_match_weights(Model *m);
 // The tensor of a parameter, with its row map. False if it is not there.
 bool model_weight(void *model, const char *path, const CoreType *type, Tensor *out);
 
-const RtWeights *model_weights(const Model *m);
+const RtWeights *model_weights(const Model *m); // NULL where they are not there
+
+// The tensor that a parameter is bound to, or NULL.
+const RtTensor *model_tensor(const Model *m, const char *path);
 void model_close(Model *m);

@@ -10,9 +10,15 @@ static void open_weights(Model *m) {
     if (m->weights || m->weights_missing)
         return;
     m->weights_missing = !m->weights_path || access(m->weights_path, F_OK) != 0;
+    for (int i = 0; i < m->weights_files; i++)
+        m->weights_missing |= access(m->card->files.data[i], F_OK) != 0;
     if (m->weights_missing)
         return;
-    m->weights = rt_weights_open(m->weights_path, &err);
+    if (m->weights_files > 1)
+        m->weights = rt_weights_open_files(m->card->files.data, (size_t)m->weights_files,
+                                           m->weights_name, &err);
+    else
+        m->weights = rt_weights_open(m->weights_path, &err);
     if (!m->weights) {
         m->weights_missing = true;
         report(m->s, (Span){0}, E5004, "%s", err.text);
@@ -24,6 +30,17 @@ const RtWeights *model_weights(const Model *m) {
         return checkpoint_weights(m->checkpoint);
     open_weights((Model *)m);
     return m->weights;
+}
+
+const RtTensor *model_tensor(const Model *m, const char *path) {
+    if (m->checkpoint)
+        return checkpoint_tensor(m->checkpoint, path);
+    if (!model_weights(m))
+        return NULL;
+    const char *bound = NULL;
+    if (m->card && m->card->bindings.len)
+        bound = map_get(&m->card->tensors, session_name(m->s, path));
+    return rt_weights_find(m->weights, bound ? bound : path);
 }
 
 // ---- Comparing ---------------------------------------------------------------------------------
@@ -81,12 +98,6 @@ static bool format_fits(RtFormat f, Dtype t) {
     return dtype_of(f) == t && (f == RT_F32) == (t == DT_F32);
 }
 
-static const RtTensor *find(Model *m, const char *path) {
-    if (m->checkpoint)
-        return checkpoint_tensor(m->checkpoint, path);
-    return model_weights(m) ? rt_weights_find(model_weights(m), path) : NULL;
-}
-
 static bool shape_fits(const RtTensor *t, const CoreType *type) {
     for (int i = 0; t->rank == type->rank && i < t->rank; i++) {
         int64_t n;
@@ -111,7 +122,7 @@ static const char *type_shape(Match *w, const CoreType *type) {
 static void match_one(void *ctx, const char *path, const CoreType *type) {
     Match *w = ctx;
     char shape[160];
-    const RtTensor *t = find(w->m, path);
+    const RtTensor *t = model_tensor(w->m, path);
     if (!t) {
         fault(w, "missing: %s, %s %s", path, dtype_name(type->dtype), type_shape(w, type));
         return;
@@ -166,7 +177,7 @@ int model_match_weights(Model *m) {
 
 bool model_weight(void *model, const char *path, const CoreType *type, Tensor *out) {
     Model *m = model;
-    const RtTensor *t = find(m, path);
+    const RtTensor *t = model_tensor(m, path);
     if (!t)
         return false;
     *out = (Tensor){.dtype = type->dtype, .rank = t->rank, .data = t->data, .format = t->format};

@@ -22,8 +22,7 @@ static GenericArg *entry_args(Model *m, const Item *entry, const Dim **length) {
 }
 
 static bool present(void *ctx, const char *path) {
-    Model *m = ctx;
-    return model_weights(m) && rt_weights_find(model_weights(m), path);
+    return model_tensor(ctx, path) != NULL;
 }
 
 static void bound_context(Model *m) {

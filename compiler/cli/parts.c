@@ -95,6 +95,18 @@ void block_members(Target *t, bool each, MemberFn *fn, void *ctx) {
         members_in(&w, t->block, target_args(t, t->block, t->block_args, NULL), "", false, NULL, 0);
 }
 
+int64_t type_bytes(const Type *t, const Dim *repeats) {
+    int64_t n = t->elem.generic ? -1 : dtype_size(t->elem.dtype), d;
+    for (int i = 0; n >= 0 && i <= t->rank; i++) {
+        const Dim *dim = i < t->rank ? t->axes[i].dim : repeats;
+        if (i == t->rank && !repeats)
+            break;
+        if (!dim || !dim_is_const(dim, &d) || d < 0 || __builtin_mul_overflow(n, d, &n))
+            n = -1;
+    }
+    return n;
+}
+
 // ---- Dtypes ------------------------------------------------------------------------------------
 
 static const struct {

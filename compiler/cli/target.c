@@ -1,60 +1,8 @@
 // Opening a target, finding its entry, binding its generics; see target.h.
 #include "cli/target.h"
-#include "check/toml.h"
 #include "cli/cli.h"
-#include "runtime/json.h"
+#include "cli/where.h"
 #include <string.h>
-#include <sys/stat.h>
-
-// ---- Packages ----------------------------------------------------------------------------------
-
-static const char *package_file(Target *t, const char *name) {
-    struct stat st;
-    const char *path = arena_printf(t->m.a, "%s/%s", t->m.path, name);
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) ? path : NULL;
-}
-
-// [generics] of the card.
-static bool read_card(Target *t) {
-    const char *why = NULL, *path = package_file(t, "nest.toml");
-    if (!path)
-        return true;
-    Source *source = source_load(t->m.a, path, &why);
-    if (!source) {
-        report(t->m.s, (Span){0}, E5001, "%s can't be read: %s", path, why);
-        return false;
-    }
-    Toml *toml = toml_parse(t->m.s, session_add(t->m.s, source));
-    const TomlTable *generics = toml ? toml_table(toml, "generics") : NULL;
-    for (int i = 0; generics && i < generics->entries.len; i++) {
-        const TomlEntry *e = &generics->entries.data[i];
-        Setting set = {.name = e->key, .value = e->value.text, .origin = "nest.toml"};
-        if (set.value)
-            vec_push(t->m.a, &t->card, set);
-    }
-    return toml != NULL;
-}
-
-static bool read_bindings(Target *t) {
-    RtError err;
-    const char *path = package_file(t, "bindings.json");
-    if (!path)
-        return true;
-    RtJson *json = rt_json_read(path, NULL, &err);
-    if (!json) {
-        report(t->m.s, (Span){0}, E5001, "%s", err.text);
-        return false;
-    }
-    for (const RtJsonValue *v = rt_json_first(rt_json_root(json)); v; v = rt_json_next(v)) {
-        const char *name = rt_json_text(v);
-        if (v->key && name)
-            map_put(t->m.a, &t->bindings, session_name(t->m.s, v->key),
-                    arena_printf(t->m.a, "%s", name));
-    }
-    rt_json_free(json);
-    t->renamed = true;
-    return true;
-}
 
 int target_open(Arena *a, const char *path, const Args *args, Target *t) {
     *t = (Target){0};
@@ -63,26 +11,11 @@ int target_open(Arena *a, const char *path, const Args *args, Target *t) {
         if (strcmp(rest.flags[i].name, "--entry") == 0)
             rest.given[i] = NULL;
     }
-    int code = model_open(a, path, &rest, &t->m);
-    if (code != EXIT_FINE || t->m.checkpoint)
-        return code;
-    if (args_text(args, "--weights")) {
-        t->m.weights_path = args_text(args, "--weights");
-        t->m.weights_name = t->m.weights_path;
-    }
-    return read_card(t) && read_bindings(t) ? EXIT_FINE : EXIT_WRONG;
+    return model_open(a, path, &rest, &t->m);
 }
 
 void target_close(Target *t) {
     model_close(&t->m);
-}
-
-const RtTensor *target_weight(Target *t, const char *path) {
-    if (t->m.checkpoint)
-        return checkpoint_tensor(t->m.checkpoint, path);
-    const RtWeights *weights = model_weights(&t->m);
-    const char *bound = map_get(&t->bindings, session_name(t->m.s, path));
-    return weights ? rt_weights_find(weights, bound ? bound : path) : NULL;
 }
 
 // ---- The entry ---------------------------------------------------------------------------------
@@ -140,6 +73,40 @@ bool target_find(Target *t, const char *entry, const char *block) {
     return false;
 }
 
+bool target_has_entries(const Item *block) {
+    bool has = false;
+    for (int i = 0; block->kind == ITEM_BLOCK && i < block->items.len; i++)
+        has |= block->items.data[i]->kind == ITEM_ENTRY;
+    return has;
+}
+
+bool target_block(Target *t, const char *name) {
+    const Module *root = t->m.program->root;
+    const char *wanted = name ? name : t->m.card ? t->m.card->root : NULL;
+    StrBuf list = strbuf_new(t->m.a);
+    int found = 0;
+    for (int i = 0; i < root->items.len; i++) {
+        Item *item = root->items.data[i];
+        if (wanted ? item->kind != ITEM_BLOCK : !target_has_entries(item))
+            continue;
+        strbuf_printf(&list, "%s%s", list.len ? ", " : "", item->name);
+        if (wanted && strcmp(item->name, wanted) != 0)
+            continue;
+        t->block = item;
+        found++;
+    }
+    if (found == 1)
+        return true;
+    Diag *d = wanted  ? report(t->m.s, (Span){0}, E7004, "there is no block `%s`", wanted)
+              : found ? report(t->m.s, (Span){0}, E7004, "%d blocks have entries", found)
+                      : report(t->m.s, (Span){0}, E7004, "no block has entries");
+    if (list.len)
+        diag_note(t->m.s, d, (Span){0}, "the blocks of %s: %s", t->m.path, list.data);
+    if (found)
+        diag_help(t->m.s, d, "choose with --block NAME");
+    return false;
+}
+
 // ---- Generics ----------------------------------------------------------------------------------
 
 const Subst *target_args(Target *t, const Item *decl, const GenericArg *args, const Subst *next) {
@@ -153,36 +120,33 @@ const Subst *target_args(Target *t, const Item *decl, const GenericArg *args, co
 
 const Subst *target_subst(Target *t) {
     const Subst *outer = t->block ? target_args(t, t->block, t->block_args, NULL) : NULL;
+    if (!t->entry)
+        return outer;
     return target_args(t, t->entry, t->entry_args, outer);
 }
 
-static bool apply_settings(Target *t, SettingVec *settings, const Item *decl, GenericArg *out) {
+void target_settings(Target *t, const Item *decl, GenericArg *out) {
     for (int i = 0; i < decl->generics.len; i++) {
         const GenericDecl *g = &decl->generics.data[i];
-        for (int k = 0; k < settings->len; k++) {
-            Setting *set = &settings->data[k];
+        for (int k = 0; k < t->m.settings.len; k++) {
+            Setting *set = &t->m.settings.data[k];
             if (set->name == g->name && !check_setting(t->m.program, set, g->generic, &out[i]))
-                return false;
+                return;
         }
     }
-    return true;
-}
-
-void target_settings(Target *t, const Item *decl, GenericArg *out) {
-    apply_settings(t, &t->card, decl, out);
-    apply_settings(t, &t->m.settings, decl, out);
 }
 
 bool target_used(Target *t) {
     bool all = true;
     for (int i = 0; i < t->m.settings.len; i++) {
         const Setting *set = &t->m.settings.data[i];
-        if (set->used)
+        if (set->used || set->weak)
             continue;
         all = false;
         report(t->m.s, (Span){0}, E5006,
-               "%s: `%s` is no generic of `%s` or its block, and no annotated constant",
-               set->origin, set->name, t->entry->name);
+               "%s: `%s` is no generic of `%s`%s, and no annotated constant", set->origin,
+               set->name, t->entry ? t->entry->name : t->block->name,
+               t->entry ? " or its block" : "");
     }
     return all;
 }
@@ -253,7 +217,7 @@ static void infer_member(void *ctx, const char *path, const Type *type, MemberRo
     (void)optional;
     (void)repeats;
     const RtTensor *x = role == AST_STATE ? (t->states ? rt_weights_find(t->states, path) : NULL)
-                                          : target_weight(t, path);
+                                          : model_tensor(&t->m, path);
     if (x)
         infer(t, type, x);
 }
@@ -273,7 +237,7 @@ static int64_t count_items(const RtWeights *weights, Arena *a, const char *name)
 
 static void infer_counts(Target *t) {
     const RtWeights *weights = model_weights(&t->m);
-    if (!weights || t->m.checkpoint || t->renamed)
+    if (!weights || t->m.checkpoint || (t->m.card && t->m.card->bindings.len))
         return;
     for (int i = 0; i < t->block->members.len; i++) {
         const Member *m = t->block->members.data[i];
@@ -304,43 +268,23 @@ static bool all_bound(Target *t, const Item *decl, GenericArg *args) {
     return true;
 }
 
-static bool holds(BinaryOp rel, int64_t a, int64_t b) {
-    switch (rel) {
-    case BINARY_EQ:
-        return a == b;
-    case BINARY_NE:
-        return a != b;
-    case BINARY_LT:
-        return a < b;
-    case BINARY_LE:
-        return a <= b;
-    case BINARY_GT:
-        return a > b;
-    default:
-        return a >= b;
-    }
+static void infer_block(Target *t) {
+    if (!t->states && !t->m.checkpoint && !model_weights(&t->m))
+        return;
+    infer_counts(t);
+    block_members(t, true, infer_member, t);
 }
 
-// The where clauses, in numbers.
-static bool check_where(Target *t, const Item *decl, const Subst *s) {
-    bool good = true;
-    for (int i = 0; i < decl->where.len; i++) {
-        const Where *w = &decl->where.data[i];
-        const Dim *l = subst_dim(t->m.program->dims, w->left, s);
-        const Dim *r = subst_dim(t->m.program->dims, w->right, s);
-        int64_t a, b;
-        if (dim_is_const(l, &a) && dim_is_const(r, &b) && holds(w->rel, a, b))
-            continue;
-        StrBuf text = strbuf_new(t->m.a);
-        ast_expr_text(w->a, &text);
-        strbuf_printf(&text, " %s ", binary_text(w->rel));
-        ast_expr_text(w->b, &text);
-        Diag *d = report(t->m.s, w->span, E2206, "`%s` needs `%s`", decl->name, text.data);
-        diag_note(t->m.s, d, (Span){0}, "with the generics bound, it reads `%s %s %s`",
-                  dim_text(t->m.a, l), binary_text(w->rel), dim_text(t->m.a, r));
-        good = false;
-    }
-    return good;
+bool target_bind_block(Target *t) {
+    int errors = t->m.s->errors;
+    t->entry = NULL;
+    t->block_args = NEW_N(t->m.a, GenericArg, t->block->generics.len + 1);
+    target_settings(t, t->block, t->block_args);
+    if (t->m.s->errors != errors || !target_used(t))
+        return false;
+    infer_block(t);
+    return all_bound(t, t->block, t->block_args) &&
+           where_holds(&t->m, t->block, target_args(t, t->block, t->block_args, NULL), true);
 }
 
 bool target_bind(Target *t) {
@@ -356,13 +300,12 @@ bool target_bind(Target *t) {
         const Param *p = t->entry->params.data[i];
         type_parts(t, p->name, p->type, infer_input, t);
     }
-    if (t->block) {
-        infer_counts(t);
-        block_members(t, true, infer_member, t);
-    }
+    if (t->block)
+        infer_block(t);
     if ((t->block && !all_bound(t, t->block, t->block_args)) ||
         !all_bound(t, t->entry, t->entry_args))
         return false;
     const Subst *s = target_subst(t);
-    return (!t->block || check_where(t, t->block, s)) && check_where(t, t->entry, s);
+    return (!t->block || where_holds(&t->m, t->block, s, true)) &&
+           where_holds(&t->m, t->entry, s, true);
 }

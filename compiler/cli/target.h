@@ -5,10 +5,7 @@
 
 typedef struct {
     Model m;
-    SettingVec card;         // generics of a package's nest.toml: weaker than --set
-    Map bindings;            // parameter path (Name) -> name of its tensor, of bindings.json
-    bool renamed;            // there are bindings
-    Item *block, *entry;     // block NULL: an entry of the module
+    Item *block, *entry;     // block NULL: an entry of the module; entry NULL: the block alone
     GenericArg *block_args;  // per generic of the block
     GenericArg *entry_args;  // per generic of the entry
     const RtWeights *inputs; // of the entry's parameters, or NULL
@@ -22,25 +19,28 @@ typedef struct {
         "--set", FLAG_MANY, "NAME=VALUE", "sets a generic or an annotated constant"                \
     }
 
-// Opens the program, a package with its card and bindings, or a checkpoint. The exit code.
+// Opens the program, package or checkpoint. The exit code.
 int target_open(Arena *a, const char *path, const Args *args, Target *t);
 void target_close(Target *t);
 
 // Finds the entry; false after a message that lists what there is.
 bool target_find(Target *t, const char *entry, const char *block);
 
-// Binds generics: settings, then the card, then shapes of inputs, states and weights, then
+// Binds generics: settings (a package's card too), then shapes of inputs, states and weights, then
 // defaults. False after E2110, E2206, E5006, E7004.
 bool target_bind(Target *t);
-void target_settings(Target *t, const Item *decl, GenericArg *out); // settings, card and defaults
+void target_settings(Target *t, const Item *decl, GenericArg *out); // settings
 bool target_used(Target *t);                                        // E5006 for unused settings
+
+// Chooses the block: by name, by the card's `root`, or the only one with entries. False after
+// E7004.
+bool target_block(Target *t, const char *name);
+bool target_has_entries(const Item *block);
+bool target_bind_block(Target *t); // the block's generics alone, as target_bind
 
 // The generics of the entry, then the block's.
 const Subst *target_subst(Target *t);
 const Subst *target_args(Target *t, const Item *decl, const GenericArg *args, const Subst *next);
-
-// The weights' tensor of a parameter, or NULL.
-const RtTensor *target_weight(Target *t, const char *path);
 
 // ---- Parts (parts.c) ---------------------------------------------------------------------------
 
@@ -56,6 +56,9 @@ void result_parts(Target *t, const Type *type, PartFn *fn, void *ctx);
 typedef void MemberFn(void *ctx, const char *path, const Type *t, MemberRole role, bool optional,
                       const Dim *repeats);
 void block_members(Target *t, bool each, MemberFn *fn, void *ctx);
+
+// Bytes of all the repeats (NULL: one); -1 where a dimension is open or they leave 63 bits.
+int64_t type_bytes(const Type *t, const Dim *repeats);
 
 bool rt_to_dtype(RtFormat f, Dtype *t); // false for blocks and f8
 RtFormat dtype_to_rt(Dtype t);

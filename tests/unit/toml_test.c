@@ -167,7 +167,8 @@ static void test_tables(Test *t) {
 }
 
 static void test_inline(Test *t) {
-    const Toml *m = read_text(t, "[d]\na = { path = \"../a\", n = 2 } # note\nb = {}\nc.path = 'c'");
+    const Toml *m =
+        read_text(t, "[d]\na = { path = \"../a\", n = 2 } # note\nb = {}\nc.path = 'c'");
     CHECK(t, is_text(m, "d.a", "path", "../a") && value(m, "d.a", "n"));
     CHECK(t, m && toml_table(m, "d.b") && toml_table(m, "d.b")->entries.len == 0);
     CHECK(t, is_text(m, "d.c", "path", "c") && toml_table(m, "d")->entries.len == 0);
