@@ -154,6 +154,14 @@ static void shorten(const Emitter *e, Stmt *s) {
     s->value = x->args[1];
 }
 
+// Names the whole value of x += value, before it.
+static void name_summand(Emitter *e, int indent, Stmt *s) {
+    Stmt let = {.op = S_LET, .type = s->value->type, .value = s->value};
+    let.name = names_pick_fresh(e->names, "summand");
+    assign(e, indent, &let);
+    s->value = x_name(arena_of(e), let.name, let.type);
+}
+
 static void assign(Emitter *e, int indent, const Stmt *from) {
     Stmt s = *from;
     shorten(e, &s);
@@ -166,7 +174,11 @@ static void assign(Emitter *e, int indent, const Stmt *from) {
         }
         if (wrapped_call(e, indent, &s))
             return;
-        bool choice = s.value->op == X_COND && s.op != S_ADD && s.op != S_DO;
+        if (s.value->op == X_COND && s.op == S_ADD) {
+            name_summand(e, indent, &s);
+            continue;
+        }
+        bool choice = s.value->op == X_COND && s.op != S_DO;
         if (choice && writer_fits(indent + 2, c_expr(e->m, s.value->args[0]))) {
             branches(e, indent, &s);
             return;

@@ -349,8 +349,10 @@ const Expr *plan_take(FnBuild *b, int storage, const char *name, const char *not
     if (s->expr)
         return s->expr;
     const Dim *bytes = storage_bytes(b, s->type);
-    s->expr = x_name(b->arena, names_pick(b->names, name), loop_pointer(s->type->dtype, false));
     int number = find_slot(b, bytes);
+    bool above = number < 0 && b->list != b->top; // declared above the loops around
+    name = above ? names_pick_fresh(b->names, name) : names_pick(b->names, name);
+    s->expr = x_name(b->arena, name, loop_pointer(s->type->dtype, false));
     if (number < 0)
         new_slot(b, s, bytes, note);
     else

@@ -122,16 +122,20 @@ static void test_program(Test *t, const char *name, const char *cc, const char *
     float *want = good ? NEW_N(p.m.s->arena, float, PROMPTS *p.m.vocab) : NULL;
     test_folder(p.dir);
     good = good && export_step(&p) && want_logits(&p, want) &&
-           shell("make -s -C %s CC=%s OPT=%s WARN='-Wall -Wextra -Wpedantic -Werror'", p.dir, cc,
-                 opt) == 0;
+           shell("make -s -C %s CC=%s OPT=%s WARN='-Wall -Wextra -Wpedantic -Wshadow -Werror'",
+                 p.dir, cc, opt) == 0;
     if (!good)
         printf("%s can't be exported\n", name);
     CHECK(t, good);
+    if (have("clang-format"))
+        CHECK(t, shell("cd %s && for f in *.c *.h; do clang-format $f | cmp - $f || exit 1; done",
+                       p.dir) == 0);
     for (int i = 0; i < 3 && good; i++) {
         static const char *const flags[] = {"", "--chunk 1 --threads 1", "--chunk 3 --threads 2"};
         check_run(&p, flags[i], want);
     }
-    shell("rm -rf %s", p.dir);
+    if (!getenv("KEEP"))
+        shell("rm -rf %s", p.dir);
     model_end(&p.m);
 }
 
