@@ -114,6 +114,57 @@ static void check_run(Exported *p, const char *flags, const float *want) {
     CHECK(p->m.t, same);
 }
 
+// Two sessions of one file, interleaved, one of them with a row that starts anew; what is no chunk
+// is refused.
+static const char user_text[] =
+    "#include \"model.h\"\n"
+    "#include <stdlib.h>\n"
+    "#include <string.h>\n"
+    "static bool step(Session *s, int32_t a, int32_t b, int32_t at, float *out) {\n"
+    "    int32_t tokens[2] = {a, b}, pos[2] = {at, at}, count[2] = {1, 1};\n"
+    "    return session_step(s, 1, tokens, pos, count, out);\n"
+    "}\n"
+    "int main(void) {\n"
+    "    char error[400];\n"
+    "    size_t row = MODEL_VOCAB * sizeof(float);\n"
+    "    float *x = malloc(2 * row), *y = malloc(2 * row);\n"
+    "    ModelFile *file = model_open(\"weights.bin\", error, sizeof error);\n"
+    "    Session *s = file ? session_new(file, 2, 8, 4, 1) : NULL;\n"
+    "    Session *t = file ? session_new(file, 2, 16, 1, 2) : NULL;\n"
+    "    if (!x || !y || !s || !t || session_new(file, MODEL_ROWS + 1, 8, 4, 1))\n"
+    "        return 2;\n"
+    "    for (int i = 0; i < 5; i++) {\n"
+    "        if (!step(s, i, 2 * i, i, x) || !step(t, 9 - i, i, i, y))\n"
+    "            return 3;\n"
+    "    }\n"
+    "    session_clear(t, 0);\n"
+    "    session_clear(t, 1);\n"
+    "    for (int i = 0; i < 5; i++) {\n"
+    "        if (!step(t, 2 * i, i, i, y))\n"
+    "            return 4;\n"
+    "    }\n"
+    "    if (memcmp(x, y + MODEL_VOCAB, row) != 0 || memcmp(x + MODEL_VOCAB, y, row) != 0)\n"
+    "        return 5;\n"
+    "    if (step(s, 1, 1, 8, x) || step(s, MODEL_VOCAB, 1, 5, x) || step(s, 1, 1, -1, x))\n"
+    "        return 6;\n"
+    "    session_free(s);\n"
+    "    session_free(t);\n"
+    "    model_close(file);\n"
+    "    free(x);\n"
+    "    free(y);\n"
+    "    return 0;\n"
+    "}\n";
+
+static void check_sessions(Exported *p) {
+    write_bytes(p->dir, "user.c", user_text, sizeof user_text - 1);
+    int code = shell("cd %s && cc -std=c11 -g -fsanitize=address,undefined user.c libmodel.a "
+                     "-lpthread -lm -o user && ./user",
+                     p->dir);
+    if (code)
+        printf("%s: a program with two sessions ends with %d\n", p->name, code);
+    CHECK(p->m.t, code == 0);
+}
+
 static void test_program(Test *t, const char *name, const char *cc, const char *opt) {
     Exported p = {.name = name};
     char path[100];
@@ -134,8 +185,9 @@ static void test_program(Test *t, const char *name, const char *cc, const char *
         static const char *const flags[] = {"", "--chunk 1 --threads 1", "--chunk 3 --threads 2"};
         check_run(&p, flags[i], want);
     }
-    if (!getenv("KEEP"))
-        shell("rm -rf %s", p.dir);
+    if (good && strcmp(name, "layers_window") == 0)
+        check_sessions(&p);
+    shell("rm -rf %s", p.dir);
     model_end(&p.m);
 }
 
