@@ -1,5 +1,6 @@
 // The checker's entry: modules, signatures, bodies, then what concerns the whole program.
 #include "check/internal.h"
+#include "check/package.h"
 #include "syntax/parse.h"
 #include <stdlib.h>
 #include <string.h>
@@ -89,32 +90,9 @@ static void check_all(Program *p) {
         unused_imports(p, p->modules.data[i]);
 }
 
-// The folder of a path, "." if it has none.
-static const char *folder_of(Arena *a, const char *path) {
-    const char *slash = strrchr(path, '/');
-    if (!slash)
-        return ".";
-    return arena_printf(a, "%.*s", slash == path ? 1 : (int)(slash - path), path);
-}
-
 static bool is_file(const char *path) {
     struct stat st;
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
-}
-
-// What `crate` names for a file: the src folder of the package around it, else its own folder.
-static const char *crate_folder(Arena *a, const char *path) {
-    const char *own = folder_of(a, path), *folder = own;
-    for (;;) {
-        const char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
-        const char *package = folder_of(a, folder);
-        if (strcmp(name, "src") == 0 && (is_file(arena_printf(a, "%s/serin.toml", package)) ||
-                                         is_file(arena_printf(a, "%s/linnet.toml", package))))
-            return folder;
-        if (!slash || slash == folder)
-            return own;
-        folder = package;
-    }
 }
 
 // A program of the standard library is known by its own name, another by its place.
@@ -130,8 +108,10 @@ Program *check_program(Session *s, int file, SettingVec *settings) {
     p->session = s;
     p->dims = dims_new(s->arena);
     p->settings = settings;
-    p->root_dir = crate_folder(s->arena, s->sources.data[file - 1]->path);
+    Package *package = package_around(p, s->sources.data[file - 1]->path);
+    p->root_dir = package->source;
     p->root = load_parsed(p, file);
+    p->root->package = package;
     p->root->is_std = strncmp(s->sources.data[file - 1]->path, "stdlib/", 7) == 0;
     p->root->key = module_key(s, p->root);
     load_imports(p, p->root);

@@ -22,7 +22,8 @@ typedef VEC(Setting) SettingVec;
 typedef struct {
     Session *session;
     DimTable *dims;
-    VEC(Module *) modules; // every module loaded, imported ones first
+    VEC(Module *) modules;   // every module loaded, imported ones first
+    VEC(Package *) packages; // the program's own first
     Module *root;
     const char *root_dir; // folder of the root file, for `crate` and weights paths
     SettingVec *settings; // or NULL

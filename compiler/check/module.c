@@ -1,10 +1,12 @@
 // Modules: finding files, parsing them, resolving imports, the scope of items.
 //
-// `std.a.b` is embedded (stdlib/a/b.serin); `crate.a.b` is a/b.serin beside the root file's package
-// folder. A module is in one of three states, so that an import cycle is seen when a running one is
-// met again.
+// `std.a.b` is embedded (stdlib/a/b.serin); `crate.a.b` is a/b.serin in the src folder of the
+// importing file's package, `x.a.b` the same of its dependency `x`; `crate` and `x` alone are their
+// lib.serin. A module is in one of three states, so that an import cycle is seen when a running one
+// is met again.
 #include "base/embedded.h"
 #include "check/internal.h"
+#include "check/package.h"
 #include "syntax/parse.h"
 #include <string.h>
 
@@ -46,22 +48,56 @@ static void fill_scope(Program *p, Module *m) {
     }
 }
 
+// What a `use` path means.
+typedef struct {
+    Package *package; // NULL for std
+    Name key;         // of the module
+    bool known;       // the first segment means something
+    bool silent;      // it was refused where it is declared
+} Place;
+
+static Place find_place(Program *p, const Module *from, const NameVec *path) {
+    Session *s = p->session;
+    Name first = path->data[0];
+    Place place = {.key = session_name(s, path_text(p, path, "."))};
+    if (first == session_name(s, "std")) {
+        place.known = true;
+        return place;
+    }
+    if (from->is_std)
+        return place;
+    Dependency *d = package_find(from->package, first);
+    place.silent = !d && from->package->broken;
+    place.package = d ? d->package : from->package;
+    place.known = d || first == session_name(s, "crate");
+    if (!place.package) {
+        place.silent = true;
+    } else if (place.known) {
+        NameVec rest = {path->data + 1, path->len - 1, 0};
+        const char *inner = path_text(p, &rest, ".");
+        place.key = session_name(s, arena_printf(s->arena, "%s%s%s", place.package->name,
+                                                 rest.len ? "." : "", rest.len ? inner : ""));
+    }
+    return place;
+}
+
 // The source number of a module by its path, or 0.
-static int find_source(Program *p, const NameVec *path) {
+static int find_source(Program *p, const Place *place, const NameVec *path) {
     Session *s = p->session;
     NameVec rest = {path->data + 1, path->len - 1, 0};
-    const char *inner = path_text(p, &rest, "/");
-    if (path->data[0] == session_name(s, "std")) {
+    const char *inner = rest.len ? path_text(p, &rest, "/") : "lib";
+    if (!place->known)
+        return 0;
+    if (!place->package) {
         const char *file = arena_printf(s->arena, "stdlib/%s.serin", inner);
         Str text = embedded_find(file);
         return text.ptr ? session_add(s, source_new(s->arena, file, text)) : 0;
     }
-    if (path->data[0] != session_name(s, "crate"))
-        return 0;
     static const char *const endings[] = {"serin", "linnet"};
     for (int i = 0; i < 2; i++) {
         const char *why = NULL;
-        const char *file = arena_printf(s->arena, "%s/%s.%s", p->root_dir, inner, endings[i]);
+        const char *file =
+            arena_printf(s->arena, "%s/%s.%s", place->package->source, inner, endings[i]);
         Source *source = source_load(s->arena, file, &why);
         if (source)
             return session_add(s, source);
@@ -85,31 +121,40 @@ Module *load_parsed(Program *p, int file) {
     return m;
 }
 
-static Module *load_module(Program *p, const NameVec *path, Span span) {
+static void not_found(Program *p, const Module *from, const Place *place, const NameVec *path,
+                      Span span) {
     Session *s = p->session;
-    Name key = session_name(s, path_text(p, path, "."));
-    Module *m = find_module(p, key);
+    if (place->silent || map_has(&p->missing, place->key))
+        return; // reported
+    map_put(s->arena, &p->missing, place->key, p);
+    Diag *d = report(s, span, E1202, "module `%s` was not found", path_text(p, path, "."));
+    if (from->is_std || (place->known && !place->package))
+        return;
+    const char *name = place->known ? path->data[0] : "crate";
+    diag_help(s, d, "the first segment is %s; `%s` is the folder %s",
+              package_choices(p, from->package), name, place->package->source);
+}
+
+static Module *load_module(Program *p, const Module *from, const NameVec *path, Span span) {
+    Session *s = p->session;
+    Place place = find_place(p, from, path);
+    Module *m = find_module(p, place.key);
     if (m) {
         if (m->state == CHECK_RUNNING) {
-            report(s, span, E1206, "modules import each other in a circle through `%s`", key);
+            report(s, span, E1206, "modules import each other in a circle through `%s`", place.key);
             return NULL;
         }
         return m;
     }
-    int file = find_source(p, path);
-    if (!file && map_has(&p->missing, key))
-        return NULL; // reported
+    int file = find_source(p, &place, path);
     if (!file) {
-        map_put(s->arena, &p->missing, key, p);
-        Diag *d = report(s, span, E1202, "module `%s` was not found", key);
-        if (path->data[0] != session_name(s, "std"))
-            diag_help(s, d, "the first segment is `std` or `crate`; `crate` is the folder %s",
-                      p->root_dir);
+        not_found(p, from, &place, path, span);
         return NULL;
     }
     m = load_parsed(p, file);
-    m->key = key;
-    m->is_std = path->data[0] == session_name(s, "std");
+    m->key = place.key;
+    m->is_std = !place.package;
+    m->package = place.package;
     load_imports(p, m);
     return m;
 }
@@ -133,7 +178,7 @@ static void resolve_import(Program *p, Module *m, Import *im) {
         report(s, im->span, E1207, "`%s` is a built-in name", im->alias);
     if (refused_before(m, im))
         return;
-    im->module = load_module(p, &im->path, im->span);
+    im->module = load_module(p, m, &im->path, im->span);
     if (!im->module || !im->name)
         return;
     im->item = module_item(im->module, im->name);

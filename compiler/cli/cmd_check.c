@@ -1,6 +1,6 @@
 // serin check PATH...: shapes, dtypes, where clauses, the serve block, the weights' headers.
+#include "cli/check_package.h"
 #include "cli/cli.h"
-#include "cli/model.h"
 #include <string.h>
 
 static const Flag flags[] = {
@@ -144,20 +144,23 @@ static int check_model(Model *m, const Args *args, bool quiet) {
 }
 
 static int check_one(Arena *a, const char *path, const Args *args, bool quiet) {
-    Model m;
-    int code = model_open(a, path, args, &m);
-    m.engine = args_text(args, "--engine");
-    if (code == EXIT_FINE && m.serve.block)
-        code = check_model(&m, args, quiet);
-    else if (code == EXIT_FINE && m.engine && !model_engine_early(&m))
+    Target t = {0};
+    Model *m = &t.m;
+    int code = model_open(a, path, args, m);
+    m->engine = args_text(args, "--engine");
+    if (code == EXIT_FINE && m->serve.block)
+        code = check_model(m, args, quiet);
+    else if (code == EXIT_FINE && m->engine && !model_engine_early(m))
         code = EXIT_WRONG;
-    if (code == EXIT_FINE && args_has(args, "--strict") && m.s->warnings)
+    if (code == EXIT_FINE && !m->checkpoint)
+        code = check_package(&t, quiet);
+    if (code == EXIT_FINE && args_has(args, "--strict") && m->s->warnings)
         code = EXIT_WRONG;
-    int shown = code == EXIT_INTERNAL ? code : finish(m.s, args);
+    int shown = code == EXIT_INTERNAL ? code : finish(m->s, args);
     code = code > shown ? code : shown;
     if (code == EXIT_FINE && !quiet)
         fprintf(stderr, "%s: fine\n", path);
-    model_close(&m);
+    target_close(&t);
     return code;
 }
 

@@ -79,8 +79,14 @@ CoreFn *model_lower_entry(Model *m, Core *core, bool batched);
 int model_verify(const Model *m, const Core *core, const char *stage);
 
 // Compares every tensor with the program: one E5003 that lists all that is missing, extra or
-// misshapen.
+// misshapen, after E5013 for bindings of no parameter. Tensors that only such bindings name whose
+// layers the command line left out are not extra. The exit code.
 int model_match_weights(Model *m);
+
+// The same of whatever weights `walk` calls `one` for.
+typedef void MatchOne(void *match, const char *path, const CoreType *type);
+typedef void MatchWalk(void *ctx, MatchOne *one, void *match);
+int model_match(Model *m, MatchWalk *walk, void *ctx);
 
 // The tensor of a parameter, with its row map. False if it is not there.
 bool model_weight(void *model, const char *path, const CoreType *type, Tensor *out);

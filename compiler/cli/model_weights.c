@@ -1,4 +1,5 @@
 // Weights of a model: found, and compared with the program name by name.
+#include "cli/bindings.h"
 #include "cli/cli.h"
 #include "cli/model.h"
 #include <string.h>
@@ -124,7 +125,10 @@ static void match_one(void *ctx, const char *path, const CoreType *type) {
     char shape[160];
     const RtTensor *t = model_tensor(w->m, path);
     if (!t) {
-        fault(w, "missing: %s, %s %s", path, dtype_name(type->dtype), type_shape(w, type));
+        const Card *card = w->m->card;
+        const char *bound = card ? map_get(&card->tensors, session_name(w->m->s, path)) : NULL;
+        fault(w, "missing: %s%s%s, %s %s", path, bound ? ", bound to " : "", bound ? bound : "",
+              dtype_name(type->dtype), type_shape(w, type));
         return;
     }
     map_put(w->m->a, &w->used, t, (void *)t);
@@ -147,13 +151,31 @@ static void find_extra(Match *w) {
         return;
     }
     const RtWeights *weights = model_weights(w->m);
+    const Card *card = w->m->card;
+    for (int i = 0; card && i < card->bindings.len; i++) { // of layers that are left out, or used
+        const RtTensor *t = rt_weights_find(weights, card->bindings.data[i].tensor);
+        if (t)
+            map_put(w->m->a, &w->used, t, (void *)t);
+    }
     for (size_t i = 0; i < rt_weights_count(weights); i++) {
         if (!map_get(&w->used, rt_weights_at(weights, i)))
             extra(w, rt_weights_at(weights, i)->name);
     }
 }
 
+static void walk_entry(void *ctx, MatchOne *one, void *match) {
+    Model *m = ctx;
+    core_weights(m->core, m->entry->self, one, match);
+}
+
 int model_match_weights(Model *m) {
+    int outside;
+    if (m->card && !bindings_check(m, m->serve.model, m->block_args, &outside))
+        return EXIT_WRONG;
+    return model_match(m, walk_entry, m);
+}
+
+int model_match(Model *m, MatchWalk *walk, void *ctx) {
     int errors = m->s->errors;
     if (!model_weights(m)) {
         if (m->s->errors != errors)
@@ -165,7 +187,7 @@ int model_match_weights(Model *m) {
         return EXIT_USAGE;
     }
     Match w = {.m = m, .text = strbuf_new(m->a)};
-    core_weights(m->core, m->entry->self, match_one, &w);
+    walk(ctx, match_one, &w);
     find_extra(&w);
     if (!w.faults)
         return EXIT_FINE;

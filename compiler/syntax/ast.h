@@ -12,6 +12,7 @@ typedef struct Stmt Stmt;
 typedef struct Item Item;
 typedef struct AstType AstType;
 typedef struct Module Module;
+typedef struct Package Package; // of the checker
 typedef struct Local Local;
 typedef struct IndexVar IndexVar;
 typedef struct Member Member;
@@ -428,6 +429,7 @@ struct Module {
     // checked:
     Name key;        // "std.nn.linear", "crate.rope": how it was found
     bool is_std;
+    Package *package; // that it is part of; NULL for std
     Map scope;       // Name -> Item
     CheckState state;
     bool broken; // has syntax errors
