@@ -265,9 +265,14 @@ Dependency *package_find(Package *package, Name key) {
 
 const char *package_choices(Program *p, const Package *package) {
     StrBuf b = strbuf_new(p->session->arena);
-    strbuf_printf(&b, "`std`%s `crate`", package->needed.len ? "," : " or");
-    for (int i = 0; i < package->needed.len; i++)
-        strbuf_printf(&b, "%s `%s`", i + 1 < package->needed.len ? "," : " or",
-                      package->needed.data[i].key);
+    Name last = NULL;
+    strbuf_add(&b, STR("`std`"));
+    for (int i = 0; i < package->needed.len; i++) {
+        if (!package->needed.data[i].package)
+            continue;
+        strbuf_printf(&b, ", `%s`", last ? last : "crate");
+        last = package->needed.data[i].key;
+    }
+    strbuf_printf(&b, " or `%s`", last ? last : "crate");
     return b.data;
 }

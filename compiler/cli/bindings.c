@@ -92,10 +92,11 @@ static bool is_changed(const Model *m) {
 
 bool bindings_check(Model *m, const Item *block, const GenericArg *args, int *outside) {
     enum { MOST = 20 };
-    const char *const whats[] = {"", "an item that the array does not have",
-                                 "a state, which is "
-                                 "never in a file",
-                                 "no parameter of the block"};
+    static const char *const what[] = {
+        [PATH_OUTSIDE] = "is of an item that there is not in",
+        [PATH_STATE] = "is a state, which no file holds, of",
+        [PATH_NONE] = "is no parameter of",
+    };
     bool changed = is_changed(m);
     int faults = 0;
     *outside = 0;
@@ -105,8 +106,8 @@ bool bindings_check(Model *m, const Item *block, const GenericArg *args, int *ou
         bool skipped = kind == PATH_OUTSIDE && changed;
         *outside += skipped;
         if (kind != PATH_WEIGHT && !skipped && faults++ < MOST)
-            report(m->s, (Span){0}, E5013, "%s: `%s` is %s `%s`", m->card->bindings_path, b->path,
-                   whats[kind], block->name);
+            report(m->s, (Span){0}, E5013, "%s: `%s` %s `%s`", m->card->bindings_path, b->path,
+                   what[kind], block->name);
     }
     return faults == 0;
 }
