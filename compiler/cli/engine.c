@@ -165,7 +165,7 @@ static bool call_step(Engine *e, int64_t width, Tensor *logits) {
     if (p->origin)
         args[3] = (Tensor){.dtype = DT_I32, .rank = 1, .dims = {e->rows}, .data = e->origin};
     for (int64_t b = 0; b < e->rows; b++) {
-        int64_t end = e->pos[b] + width - e->origin[b]; // at most the capacity
+        int64_t end = e->pos[b] + e->count[b] - e->origin[b]; // at most the capacity
         last = end > last ? end : last;
     }
     interp_bind(e->it, p->B, e->rows);
