@@ -23,7 +23,7 @@ SOURCES = $(sort $(wildcard compiler/*/*.c codegen/*.c runtime/*.c))
 LEXERS = $(notdir $(wildcard compiler/*/*.re))
 GENERATED = $(GEN)/grammar.c $(patsubst %.re,$(GEN)/%.c,$(LEXERS)) $(GEN)/embedded.c
 EMBEDDED = $(sort $(wildcard stdlib/*.serin stdlib/*/*.serin stdlib/*/*/*.serin stdlib/*/*.bind) \
-	$(wildcard runtime/*.h runtime/*.c runtime/program/*.[ch] spec/errors/*.serin))
+	$(wildcard runtime/*.h runtime/*.c runtime/program/*.[ch] spec/errors/*.serin spec/errors/*.toml))
 OBJECTS = $(SOURCES:%.c=$(BUILD)/obj/%.o) $(GENERATED:$(GEN)/%.c=$(BUILD)/obj/gen/%.o)
 LIBRARY = $(filter-out $(BUILD)/obj/compiler/cli/main.o,$(OBJECTS))
 UNITS = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/*_test.c)))

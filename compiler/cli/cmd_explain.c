@@ -7,9 +7,17 @@ static const Flag flags[] = {
     {"--json", FLAG_BOOL, NULL, "as one JSON object"},
 };
 
-// A program that gives the code ("bad"), or the same mended ("good"); ptr NULL if there is none.
+// A program, manifest or card that gives the code ("bad"), or the same mended ("good"); ptr NULL if
+// there is none.
 static Str example(Arena *a, const DiagInfo *info, const char *which) {
-    return embedded_find(arena_printf(a, "spec/errors/%s.%s.serin", info->name, which));
+    Str text = embedded_find(arena_printf(a, "spec/errors/%s.%s.serin", info->name, which));
+    if (!text.ptr)
+        text = embedded_find(arena_printf(a, "spec/errors/%s.%s.toml", info->name, which));
+    return text;
+}
+
+static bool is_program(Arena *a, const DiagInfo *info) {
+    return embedded_find(arena_printf(a, "spec/errors/%s.bad.serin", info->name)).ptr != NULL;
 }
 
 static void print_json(Arena *a, const DiagInfo *info) {
@@ -66,8 +74,10 @@ static int print_page(Arena *a) {
         const DiagInfo *info = diag_info((DiagCode)i);
         printf("## %s: %s\n\n%s (Clause %s.)\n\n", info->name, info->title, info->why,
                info->clause);
-        page_example("Wrong:", arena_printf(a, "serin %s", info->name), example(a, info, "bad"));
-        page_example("Right:", "serin", example(a, info, "good"));
+        bool program = is_program(a, info);
+        page_example("Wrong:", program ? arena_printf(a, "serin %s", info->name) : "toml",
+                     example(a, info, "bad"));
+        page_example("Right:", program ? "serin" : "toml", example(a, info, "good"));
     }
     return EXIT_FINE;
 }

@@ -85,9 +85,10 @@ static void print_text(Target *t, const Sizes *z) {
     Arena *a = t->m.a;
     StrBuf note = strbuf_new(a);
     plan_line(a, "weights", z->weights,
-              arena_printf(a, "%lld tensors, mapped", (long long)z->tensors));
-    strbuf_printf(&note, z->states ? "%lld tensors, all zero at first" : "none",
-                  (long long)z->states);
+              arena_printf(a, "%lld tensor%s, mapped", (long long)z->tensors,
+                           z->tensors == 1 ? "" : "s"));
+    strbuf_printf(&note, z->states ? "%lld tensor%s, all zero at first" : "none",
+                  (long long)z->states, z->states == 1 ? "" : "s");
     for (int i = 0; i < t->block->generics.len; i++) {
         int64_t unit = bytes_per(t, i, z), value = 0;
         if (!unit || (dim_is_const(t->block_args[i].dim, &value) && value == 1))

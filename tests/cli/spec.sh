@@ -9,4 +9,8 @@ for code in $(grep -oE '^DIAG\((E[1-4]|W)[0-9]*' compiler/base/diag.def | cut -c
     [ -f "spec/errors/$code.bad.serin" ] && [ -f "spec/errors/$code.good.serin" ] ||
         echo "$code has no example in spec/errors"
 done
+for code in E5001 E5008 E5009 E5010 E5011 E5012; do
+    [ -f "spec/errors/$code.bad.toml" ] && [ -f "spec/errors/$code.good.toml" ] ||
+        echo "$code has no example in spec/errors"
+done
 "$SERIN" fmt --check spec/errors/*.good.serin && echo "the mended examples are formatted"
