@@ -70,7 +70,12 @@ head -c 100000 /dev/zero | tr '\0' 'a' | "$SERIN" lsp
 echo "exit code $?"
 
 # A module deep in a package; what it imports is defined in another file and changes on disk.
-mkdir -p "$TMP/p/src/deep" && touch "$TMP/p/serin.toml"
+mkdir -p "$TMP/p/src/deep" && cat >"$TMP/p/serin.toml" <<'END'
+[package]
+name = "p"
+version = "0.1.0"
+language = "0.1"
+END
 printf 'module p.b\npub fn one() -> f32 { return 1.0 }\n' >"$TMP/p/src/b.serin"
 uri=file://$TMP/p/src/deep/a.serin
 {
