@@ -37,6 +37,10 @@ static const char *const session_head[] = {
     "    RtPool *pool;         // threads",
     "    unsigned char *arena; // memory for the temporaries of one token",
     "    size_t bytes;         // of the arena",
+    NULL,
+};
+
+static const char *const session_open[] = {
     "};",
     "",
     "Session *session_new(const ModelFile *file, int threads) {",
@@ -85,6 +89,9 @@ static const char *const session_tail[] = {
 static void write_whole_sessions(const Export *x, Writer *w) {
     bool sized = x->m->symbols.len > 0;
     write_lines(w, session_head);
+    if (x->o->fixed)
+        write_line(w, 1, "the text, then 0", "int32_t padded[MODEL_CONTEXT];");
+    write_lines(w, session_open);
     write_line(w, 1, NULL, "session->bytes = arena_bytes(%s) + 64;", sized ? "MODEL_CONTEXT" : "");
     write_lines(w, session_tail);
 }
@@ -107,7 +114,9 @@ static void write_entry_call(const Export *x, Writer *w, int indent, const LoopF
         else if (p == o->key)
             args[n++] = "key";
         else if (p == o->tokens)
-            args[n++] = "tokens";
+            args[n++] = o->fixed ? "session->padded" : "tokens";
+        else if (o->fixed && i == f->source->params.len - 1)
+            args[n++] = "at";
         else if (p == o->temperature)
             args[n++] = greedy ? "1.0f" : "temperature";
         else
@@ -143,6 +152,12 @@ static void write_next(const Export *x, Writer *w) {
     }
     if (weights)
         write_line(w, 1, NULL, "const %s *model = &session->file->weights;", root_type(x));
+    if (x->o->fixed) {
+        write_line(w, 1, NULL, "size_t bytes = (size_t)count * sizeof *tokens;");
+        write_line(w, 1, NULL, "memset(session->padded, 0, sizeof session->padded);");
+        write_line(w, 1, NULL, "memcpy(session->padded, tokens, bytes);");
+        write_line(w, 1, NULL, "int64_t at = count - 1;");
+    }
     write_line(w, 1, NULL, "int32_t next[1];");
     write_line(w, 1, NULL, "if (temperature == 0) {");
     write_entry_call(x, w, 2, g, true);

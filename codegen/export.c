@@ -106,6 +106,8 @@ static void add_readme(Export *x) {
         strbuf_printf(&b, "The model sees the last %lld tokens.\n", (long long)o->context);
     else
         strbuf_printf(&b, "Prompt and generated tokens are %lld at most.\n", (long long)o->context);
+    if (o->fixed)
+        strbuf_printf(&b, "Every token is computed from a padded text of that many.\n");
     if (o->step)
         strbuf_printf(&b,
                       "What a token needs of those before it is kept in a cache; prompts are read\n"
@@ -154,8 +156,10 @@ static const char *whole_fault(const CodegenOptions *o) {
         return "the entry's temperature is not an f32 scalar";
     if (!is_tensor(result, DT_I32, 1))
         return "the entry does not give tokens [B; i32]";
-    if (o->length && o->window)
-        return "a window has no symbol for its length";
+    if (o->length && (o->window || o->fixed))
+        return "an entry of one length has no symbol for it";
+    if (o->fixed && !is_tensor(core_value(o->entry, vec_last(&o->entry->params))->type, DT_I64, 0))
+        return "an entry for padded texts takes no position";
     return NULL;
 }
 

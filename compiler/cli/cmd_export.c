@@ -13,6 +13,7 @@
 static const Flag flags[] = {
     {"--target", FLAG_TEXT, "T", "c (the only one so far)"},
     {"--serve", FLAG_BOOL, NULL, "with the loop that generates (required so far)"},
+    {"--fixed", FLAG_BOOL, NULL, "one length: every token from a padded text, without a cache"},
     {"-o", FLAG_TEXT, "DIR", "where to write; must not exist, or be empty"},
     MODEL_FLAGS,
 };
@@ -159,6 +160,10 @@ static int export_model(Arena *a, const Args *args, Model *m) {
         diag_help(m->s, d, "give --ctx N");
         return EXIT_WRONG;
     }
+    if (args_has(args, "--fixed"))
+        code = model_fix(m);
+    if (code != EXIT_FINE)
+        return code;
     return write_all(m, dir) ? EXIT_FINE : EXIT_WRONG;
 }
 

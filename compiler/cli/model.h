@@ -32,6 +32,7 @@ typedef struct {
     Causal *causal;               // the proof, or the refusal; NULL if it did not come so far
     const char *step_why;         // why there is no step
     CoreFn *step_entry;           // what it was derived from
+    CoreFn *at, *at_greedy;       // the entries of one length, in core; NULL without --fixed
     CoreFn *prefill, *decode;     // hand-written, in step_core; NULL without them
     const Dim *prefill_length;    // prefill's symbol S
     const char *engine;           // --engine of check: "vllm", "gguf", "hf"; or NULL

@@ -1,6 +1,8 @@
 // A model for the code generator; see model_codegen.h.
 #include "cli/model_codegen.h"
 #include "cli/cli.h"
+#include "cli/where.h"
+#include "opt/at.h"
 
 enum {
     MAX_BATCH = 8, // sequences of a session, where the serve block says nothing
@@ -8,7 +10,7 @@ enum {
 };
 
 Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
-    const StepPlan *p = m->step;
+    const StepPlan *p = m->at ? NULL : m->step;
     *o = (CodegenOptions){.entry = m->entry,
                           .greedy = m->greedy,
                           .key = m->key,
@@ -21,6 +23,12 @@ Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
                           .default_temperature = m->serve.default_temperature,
                           .model_name = m->serve.model->name,
                           .weights_name = m->weights_name};
+    if (m->at) {
+        o->entry = m->at;
+        o->greedy = m->at_greedy;
+        o->length = NULL;
+        o->fixed = true;
+    }
     if (!p)
         return m->core;
     *step = (CodegenStep){.fn = p->fn,
@@ -32,6 +40,58 @@ Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
                           .chunk = CHUNK};
     o->step = step;
     return m->step_core;
+}
+
+// The entry with N positions where it is one of S.
+static CoreFn *padded(Model *m, Resize *r, CoreFn *f) {
+    StrBuf why = strbuf_new(m->a);
+    CoreFn *at = opt_at(r, f, &why);
+    if (at)
+        return at;
+    Diag *d = report(m->s, m->serve.entry->name_span, E8009, "`%s` has no form for one length: %s",
+                     m->serve.entry->name, why.data);
+    diag_help(
+        m->s, d,
+        "select the last position in `%s` itself, once, as in x[:, S - 1, :], and let nothing "
+        "else depend on S",
+        m->serve.entry->name);
+    return NULL;
+}
+
+// Do the entry's where clauses allow the one length?
+static bool length_allowed(Model *m) {
+    const Item *entry = m->serve.entry;
+    const Generic **generics = NEW_N(m->a, const Generic *, entry->generics.len + 1);
+    GenericArg *args = NEW_N(m->a, GenericArg, entry->generics.len + 1);
+    for (int i = 0; i < entry->generics.len; i++) {
+        generics[i] = entry->generics.data[i].generic;
+        if (generics[i] == m->serve.length)
+            args[i] = (GenericArg){.dim = dim_const(m->program->dims, m->context), .bound = true};
+    }
+    Subst s = {{generics, args, entry->generics.len}, NULL};
+    return where_holds(m, entry, &s, false);
+}
+
+int model_fix(Model *m) {
+    StrBuf why = strbuf_new(m->a);
+    const char *name = m->serve.entry->name;
+    if (m->window)
+        return EXIT_FINE; // it has one length already
+    if (!m->step || !opt_may_pad(m->step, m->length, &why)) {
+        Diag *d = report(m->s, m->serve.entry->name_span, E8009,
+                         "`%s` has no form for one length: padding after a text may change what it "
+                         "gives",
+                         name);
+        diag_note(m->s, d, (Span){0}, "%s", m->step ? why.data : m->step_why);
+        return EXIT_WRONG;
+    }
+    if (!length_allowed(m))
+        return EXIT_WRONG;
+    Resize r = {.core = m->core, .from = m->length};
+    r.to = dim_const(m->program->dims, m->context);
+    m->at = padded(m, &r, m->entry);
+    m->at_greedy = m->at && m->greedy != m->entry ? padded(m, &r, m->greedy) : m->at;
+    return m->at_greedy ? model_verify(m, m->core, "fixing the length") : EXIT_WRONG;
 }
 
 bool model_can_generate(Model *m) {

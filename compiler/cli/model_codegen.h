@@ -7,5 +7,9 @@
 // where there is one. Returns the module that holds it. The runtime's files are the caller's.
 Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step);
 
+// Makes the entries that `--fixed` exports (m->at): of m->context positions, at a position that is
+// given. A window stays as it is. The exit code, after E8009.
+int model_fix(Model *m);
+
 // What the code generator has not: E8001 for a hand-written `decode`. True if there is none.
 bool model_can_generate(Model *m);

@@ -1,0 +1,17 @@
+// Padding: entries of one length, for targets that can't have another.
+//
+// An entry over tokens [1, S] that selects the last position becomes one over [1, N] that selects
+// the position `at`. With the tokens of a text first, then anything, it gives at the text's last
+// position what the entry gives for the text alone, bit for bit.
+#pragma once
+#include "opt/incremental.h"
+#include "opt/rewrite.h"
+
+// Is that so for the entry that the step was derived from? It is if all that is selected at the
+// last position depends on no later one and not on the length. False: *why says what does.
+bool opt_may_pad(const StepPlan *p, const Dim *S, StrBuf *why);
+
+// The copy "LABEL.at" of f with r->from bound to the constant r->to, and one more parameter, `at`,
+// an i64 scalar. f itself must select the last position, once, and may not mention the length
+// otherwise, but in what has an axis of positions. NULL: *why says how it does.
+CoreFn *opt_at(Resize *r, const CoreFn *f, StrBuf *why);

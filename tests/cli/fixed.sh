@@ -1,0 +1,130 @@
+# One length: an exported program that pads gives the ids of serve, or the export is refused.
+prompt=$(seq -s' ' 1 12)
+for model in examples/verses tests/data/tiny/gqa examples/minigpt/minigpt.serin; do
+    "$SERIN" export "$model" --target c --serve --fixed --ctx 24 -o "$TMP/c" 2>"$TMP/err" ||
+        cat "$TMP/err"
+    make -s -C "$TMP/c" OPT=-O1 CFLAGS='-std=c11 -O1 -ffp-contract=off -Wall -Wextra -Werror' ||
+        exit
+    for flags in '--temperature 0' '--temperature 0.8 --seed 3'; do
+        # The flags are words to split.
+        # shellcheck disable=SC2086
+        for p in "$prompt" '1 2 3 4 5 6 7 8'; do
+            "$TMP/c/generate" --prompt "$p" --tokens 12 $flags --json >"$TMP/got" 2>/dev/null
+            "$SERIN" serve "$model" --prompt "$p" --tokens 12 $flags --json >"$TMP/want" 2>/dev/null
+            cmp "$TMP/got" "$TMP/want" && echo "$model $flags: equal"
+        done
+    done
+    "$TMP/c/generate" --prompt "$prompt" --tokens 13 --temperature 0 2>&1 | grep error
+    rm -r "$TMP/c"
+done
+
+cat >"$TMP/make.serin" <<'END'
+module make
+
+struct Weights {
+    table: Tensor[8, 8; f32]
+}
+
+entry weights() -> Weights {
+    let y[i, j] = sin(cast<f32>(iota<i64>(8)[i] * 31 + iota<i64>(8)[j] * 7))
+    return Weights(table = y)
+}
+END
+"$SERIN" eval "$TMP/make.serin" --entry weights -o "$TMP/w.safetensors" || exit
+
+# program NAME: its last lines are the body of `next`, from stdin.
+program() {
+    {
+        cat <<'END'
+module padded
+
+use std.nn.attention::{causal_mask}
+use std.nn.decoding::{argmax}
+use std.nn.softmax::{softmax}
+
+block Model {
+    param table: Tensor[8, 8; f32]
+
+    fn rows<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B, S, 8; f32] {
+        let t = table
+        let x[b, s, h] = t[cast<i64>(tokens[b, s]), h]
+        return x
+    }
+
+    fn last_row<B: Dim, S: Dim>(x: Tensor[B, S, 8; f32]) -> Tensor[B, 8; f32]
+    where S > 0 {
+        return x[:, S - 1, :]
+    }
+
+    fn mixed<B: Dim, S: Dim>(
+        x: Tensor[B, S, 8; f32],
+        mask: Tensor[S, S; bool],
+    ) -> Tensor[B, S, 8; f32] {
+        let score[b, q, k] = sum[h] x[b, q, h] * x[b, k, h]
+        let seen[b, q, k] = select(mask[q, k], score[b, q, k], -1e30)
+        let share = softmax(seen)
+        let y[b, q, h] = sum[k] share[b, q, k] * x[b, k, h]
+        return y
+    }
+
+    entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B; i32]
+    where
+        S > 0,
+        S <= 16
+    {
+        let x = rows(tokens)
+END
+        cat
+        printf '    }\n}\n\ninference serve {\n    model = Model\n}\n'
+    } >"$TMP/$1.serin"
+}
+program fine <<'END'
+        let y = mixed(x, causal_mask<S, S>())
+        return argmax(y[:, S - 1, :])
+END
+program open-attention <<'END'
+        let y = mixed(x, fill<bool>([S, S], true))
+        return argmax(y[:, S - 1, :])
+END
+program mean <<'END'
+        let y[b, h] = sum[s] x[b, s, h] / cast<f32>(S)
+        return argmax(y + x[:, S - 1, :])
+END
+program elsewhere <<'END'
+        return argmax(last_row(x))
+END
+program twice <<'END'
+        let y = x[:, S - 1, :]
+        let z[b, h] = x[b, S - 1, h] * 2.0
+        return argmax(y + z)
+END
+program length <<'END'
+        let y = x[:, S - 1, :]
+        return argmax(y * cast<f32>(S))
+END
+program from-the-end <<'END'
+        let place = iota<i64>(S)
+        let y[b, s, h] = x[b, s, h] * cast<f32>(S - place[s]) + cast<f32>(place[s])
+        return argmax(y[:, S - 1, :])
+END
+program two-lengths <<'END'
+        let y = x[:, S - 1, :]
+        let place = iota<i64>(S)
+        let n = sum[s] cast<f32>(place[s])
+        return argmax(y + n)
+END
+for name in fine open-attention mean elsewhere twice length from-the-end two-lengths; do
+    echo "-- $name"
+    rm -rf "$TMP/c"
+    "$SERIN" export "$TMP/$name.serin" --weights "$TMP/w.safetensors" --target c --serve --fixed \
+        --ctx 12 -o "$TMP/c" 2>&1 | sed "s|$TMP|TMP|g"
+done
+rm -rf "$TMP/c"
+"$SERIN" export "$TMP/fine.serin" --weights "$TMP/w.safetensors" --target c --serve --fixed \
+    -o "$TMP/c" 2>&1 | sed "s|$TMP|TMP|g"
+make -s -C "$TMP/c" OPT=-O1 || exit
+for p in 3 "3 1" "1 2 3 4 5"; do
+    "$TMP/c/generate" --prompt "$p" --tokens 11 --temperature 0 2>/dev/null
+    "$SERIN" serve "$TMP/fine.serin" --weights "$TMP/w.safetensors" --prompt "$p" --tokens 11 \
+        --temperature 0 --whole 2>/dev/null
+done
