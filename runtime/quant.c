@@ -8,6 +8,7 @@
 //   Q4_1  y[j]      = (low nibble of byte j) * d + m,   y[16 + j] likewise from the high one
 
 #include "runtime/quant.h"
+#include "runtime/numerics.h"
 
 #include <string.h>
 
@@ -97,17 +98,6 @@ static float float_of(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
     return value;
-}
-
-float rt_f16_to_f32(uint16_t bits) {
-    uint32_t sign = (uint32_t)(bits & 0x8000) << 16;
-    uint32_t exponent = bits >> 10 & 31, fraction = bits & 1023;
-    if (exponent == 31) // infinity or NaN
-        return float_of(sign | 0x7F800000 | fraction << 13);
-    if (exponent != 0)
-        return float_of(sign | (exponent + 112) << 23 | fraction << 13);
-    float size = (float)fraction * 0x1p-24f; // subnormal: exact
-    return sign ? -size : size;
 }
 
 static float f8_e4m3(uint8_t bits) {

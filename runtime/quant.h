@@ -63,7 +63,4 @@ void rt_format_row(RtFormat format, const void *data, uint64_t first, uint64_t c
 // One element as f32, as above.
 float rt_format_at(RtFormat format, const void *data, uint64_t index);
 
-// An IEEE binary16 as f32, exact.
-float rt_f16_to_f32(uint16_t bits);
-
 #endif

@@ -1,5 +1,7 @@
-// serin eval PATH --entry NAME: calls any entry with tensors from a file, writes its results.
+// serin eval PATH --entry NAME: calls any entry with tensors from files; its results to a file, or
+// as text.
 #include "cli/cli.h"
+#include "cli/print_tensor.h"
 #include "cli/target.h"
 #include "lower/lower.h"
 #include "opt/inplace.h"
@@ -11,6 +13,7 @@ static const Flag flags[] = {
     {"--entry", FLAG_TEXT, "NAME", "the entry to call"},
     {"--inputs", FLAG_TEXT, "FILE", "safetensors: its arguments, by the parameters' names"},
     {"-o", FLAG_TEXT, "FILE", "safetensors: its results, written when all went well"},
+    {"--print", FLAG_BOOL, NULL, "its results as text, a line each; -o may be missing then"},
     {"--state", FLAG_TEXT, "FILE", "safetensors: the states before the call (all zero)"},
     {"--state-out", FLAG_TEXT, "FILE", "safetensors: the states after the call"},
     TARGET_FLAGS,
@@ -314,8 +317,11 @@ static bool call(Eval *e, const Args *args) {
         if (!add_out(e, r.names.data[i], &results[i]))
             return false;
     }
-    if (!write_out(e, args_text(args, "-o")))
+    const char *path = args_text(args, "-o");
+    if (path && !write_out(e, path))
         return false;
+    for (int i = 0; i < n && args_has(args, "--print"); i++)
+        print_tensor(stdout, &e->out.data[i]);
     if (args_has(args, "--json"))
         print_json(e);
     if (!args_text(args, "--state-out"))
@@ -359,8 +365,11 @@ static int eval(Eval *e, const Args *args, RtPool *pool) {
 }
 
 static int run(Arena *a, const Args *args) {
-    if (args->paths.len != 1 || !args_text(args, "--entry") || !args_text(args, "-o"))
-        return usage_error("eval takes one PATH, --entry NAME and -o FILE");
+    bool print = args_has(args, "--print");
+    if (args->paths.len != 1 || !args_text(args, "--entry") || !(print || args_text(args, "-o")))
+        return usage_error("eval takes one PATH, --entry NAME, and -o FILE or --print");
+    if (print && args_has(args, "--json"))
+        return usage_error("--print and --json are two forms of stdout; choose one");
     if (args_int(args, "--threads", 0) > 256)
         return usage_error("--threads is at most 256");
     Eval e = {0};
@@ -380,7 +389,7 @@ static int run(Arena *a, const Args *args) {
 
 const Command command_eval = {
     "eval",
-    "PATH --entry NAME --inputs FILE -o FILE",
+    "PATH --entry NAME [--inputs FILE] [-o FILE] [--print]",
     "Calls any entry with tensors from a file.",
     "serin eval model.serin --entry forward --inputs in.safetensors -o out.safetensors",
     COMMAND_FLAGS(flags),

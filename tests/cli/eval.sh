@@ -78,6 +78,63 @@ cmp "$TMP/y1" "$TMP/y1.again" && cmp "$TMP/s1" "$TMP/s1.again" && echo "the same
 cmp -s "$TMP/s1" "$TMP/s2" || echo "another state after the second"
 tail -c 16 "$TMP/y1" | od -An -t f4 && tail -c 16 "$TMP/want" | od -An -t f4 && tail -c 16 "$TMP/y2" | od -An -t f4
 
+echo "-- results as text"
+cat > "$TMP/q.serin" <<'END'
+module q
+
+struct Pair {
+    at: Tensor[2; f64]
+    is: bool
+}
+
+entry table() -> Tensor[2, 3; f32] {
+    return cast<f32>(reshape(iota(6), [2, 3]) + 1)
+}
+
+entry floats() -> Tensor[9; f32] {
+    let large = fill<f32>([1], 16777216.0)
+    let ends = concat(fill<f32>([1], 1e16), fill<f32>([1], 1.5e38), axis = 0)
+    let few = concat(fill<f32>([1], 0.1), fill<f32>([1], -0.0001), axis = 0)
+    let third = fill<f32>([1], 1.0) / 3.0
+    let odd = concat(1.0 / fill<f32>([1], -0.0), sqrt(fill<f32>([1], -1.0)), axis = 0)
+    let tiny = concat(fill<f32>([1], 1e-45), third, axis = 0)
+    return concat(concat(concat(large, ends, axis = 0), concat(few, tiny, axis = 0), axis = 0),
+        odd, axis = 0)
+}
+
+entry small() -> (bf16, f16, f64, f32) {
+    return (cast<bf16>(0.1), cast<f16>(0.1), 0.1, -0.0)
+}
+
+entry ends() -> (i8, u8, i64, u64, bool) {
+    let zero = cast<u64>(0)
+    return (-128, 255, 0 - 9223372036854775807 - 1, zero - 1, false)
+}
+
+entry pair() -> (Pair, Tensor[2, 0; i32]) {
+    return (Pair(at = cast<f64>(iota(2)) / 10.0, is = true), fill<i32>([2, 0], 1))
+}
+
+entry long() -> Tensor[10, 101; u8] {
+    return fill<u8>([10, 101], 7)
+}
+
+entry full() -> Tensor[1000; bool] {
+    return fill<bool>([1000], true)
+}
+END
+text() { "$SERIN" eval "$TMP/q.serin" --print --entry "$@" 2>&1; }
+for entry in table floats small ends pair; do
+    text $entry
+done
+text long | tail -c 60
+text full | tail -c 60
+text table -o "$TMP/t" && tail -c 24 "$TMP/t" | od -An -t f4
+run --entry step --weights "$TMP/w" --inputs "$TMP/in" --print --state-out "$TMP/s1.again"
+cmp "$TMP/s1" "$TMP/s1.again"
+run --entry floats --print --json
+"$SERIN" eval --help | grep -e --print
+
 echo "-- what is wrong"
 run --entry stop -o "$TMP/no"
 run --entry weights -o "$TMP/no"

@@ -1,6 +1,7 @@
 // Tests of GGUF files (the loader's checklist, 7 and 8) and of the storage formats.
 
 #include "runtime/gguf.h"
+#include "runtime/numerics.h"
 #include "runtime/weights.h"
 #include "weights_help.h"
 
