@@ -140,8 +140,7 @@ typedef struct {
     char *error;           // first fault, or NULL
 } LoopModule;
 
-// ---- Building expressions: small foldings of integers, none of floats
-// ------------------------------
+// ---- Building expressions: small foldings of integers, none of floats --------------------------
 
 const Expr *x_name(Arena *a, const char *name, LoopType type);
 const Expr *x_int(Arena *a, Dtype t, int64_t value);
@@ -171,8 +170,7 @@ Stmt *loop_stmt(Arena *a, Stmts *list, StmtOp op);
 // Notes the first fault of a module; later ones are dropped.
 void loop_fail(LoopModule *m, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-// ---- The stages
-// ------------------------------------------------------------------------------------
+// ---- The stages --------------------------------------------------------------------------------
 
 // A symbol that an exported program binds when it runs: 1 to `most`.
 typedef struct {

@@ -94,19 +94,13 @@ static uint64_t load64(const unsigned char *at) {
     return (uint64_t)load32(at) | (uint64_t)load32(at + 4) << 32;
 }
 
-static float float_of(uint32_t bits) {
-    float value;
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
 static float f8_e4m3(uint8_t bits) {
     uint32_t exponent = bits >> 3 & 15, fraction = bits & 7;
     uint32_t sign = (uint32_t)(bits & 0x80) << 24;
     if ((bits & 0x7F) == 0x7F)
-        return float_of(sign | 0x7FC00000);
+        return rt_from_bits(sign | 0x7FC00000);
     if (exponent != 0)
-        return float_of(sign | (exponent + 120) << 23 | fraction << 20);
+        return rt_from_bits(sign | (exponent + 120) << 23 | fraction << 20);
     float size = (float)fraction * 0x1p-9f;
     return sign ? -size : size;
 }
@@ -137,11 +131,11 @@ float rt_format_at(RtFormat format, const void *data, uint64_t index) {
     const unsigned char *at = (const unsigned char *)data + index / row->block * row->bytes;
     switch (format) {
     case RT_F32:
-        return float_of(load32(at));
+        return rt_from_bits(load32(at));
     case RT_F16:
         return rt_f16_to_f32(load16(at));
     case RT_BF16:
-        return float_of((uint32_t)load16(at) << 16);
+        return rt_bf16_to_f32(load16(at));
     case RT_F64:
         return f64_at(at);
     case RT_I8:
@@ -215,7 +209,7 @@ void rt_format_row(RtFormat format, const void *data, uint64_t first, uint64_t c
     switch (format) {
     case RT_F32:
         for (uint64_t i = 0; i < count; i++)
-            out[i] = float_of(load32(base + 4 * (first + i)));
+            out[i] = rt_from_bits(load32(base + 4 * (first + i)));
         return;
     case RT_F16:
         for (uint64_t i = 0; i < count; i++)
@@ -223,7 +217,7 @@ void rt_format_row(RtFormat format, const void *data, uint64_t first, uint64_t c
         return;
     case RT_BF16:
         for (uint64_t i = 0; i < count; i++)
-            out[i] = float_of((uint32_t)load16(base + 2 * (first + i)) << 16);
+            out[i] = rt_bf16_to_f32(load16(base + 2 * (first + i)));
         return;
     case RT_Q8_0:
     case RT_Q4_0:

@@ -117,7 +117,7 @@ RtPool *rt_pool_new(int threads) {
         return NULL;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     if (threads <= 0)
-        threads = processors > 0 && processors < MAX_THREADS ? (int)processors : 1;
+        threads = processors < 1 ? 1 : processors < MAX_THREADS ? (int)processors : MAX_THREADS;
     if (threads > MAX_THREADS)
         threads = MAX_THREADS;
     pool->simd = chosen_simd();

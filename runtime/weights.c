@@ -316,11 +316,3 @@ const RtGguf *rt_weights_gguf(const RtWeights *w) {
 size_t rt_weights_files(const RtWeights *w) {
     return w->count;
 }
-
-const char *rt_weights_file(const RtWeights *w, size_t index, uint64_t *bytes) {
-    if (index >= w->count)
-        return NULL;
-    if (bytes)
-        *bytes = w->parts[index].file.size;
-    return w->parts[index].path;
-}

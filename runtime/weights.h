@@ -34,8 +34,7 @@ const RtTensor *rt_weights_find(const RtWeights *weights, const char *name); // 
 // The GGUF metadata, or NULL where the weights are safetensors.
 const RtGguf *rt_weights_gguf(const RtWeights *weights);
 
-// The mapped files: how many, and the path and size in bytes of each.
+// How many files are mapped.
 size_t rt_weights_files(const RtWeights *weights);
-const char *rt_weights_file(const RtWeights *weights, size_t index, uint64_t *bytes);
 
 #endif

@@ -21,7 +21,6 @@ struct Block {
 struct Arena {
     Block *top;  // block that allocations come from
     size_t next; // size of the next block
-    size_t used; // bytes handed out in all
 };
 
 static void *need(void *p) {
@@ -69,7 +68,6 @@ void *arena_alloc(Arena *a, size_t size) {
     Block *b = a->top;
     void *p = (char *)b->data + b->used;
     b->used += size;
-    a->used += size;
     return p;
 }
 
@@ -84,8 +82,4 @@ void *arena_copy(Arena *a, const void *bytes, size_t size) {
     if (size)
         memcpy(p, bytes, size);
     return p;
-}
-
-size_t arena_used(const Arena *a) {
-    return a->used;
 }

@@ -16,9 +16,6 @@ void *arena_alloc(Arena *a, size_t size);
 // A copy of `size` bytes, with a NUL after them.
 void *arena_copy(Arena *a, const void *bytes, size_t size);
 
-// Bytes handed out so far (for the benchmarks and the limits).
-size_t arena_used(const Arena *a);
-
 // Array of n elements, with the multiplication checked.
 void *arena_array(Arena *a, size_t n, size_t size);
 

@@ -172,7 +172,3 @@ int64_t checkpoint_context(const Checkpoint *ck) {
 const RtWeights *checkpoint_weights(const Checkpoint *ck) {
     return ck->weights;
 }
-
-const char *checkpoint_origin(const Checkpoint *ck) {
-    return ck->origin;
-}

@@ -23,7 +23,7 @@ bool checkpoint_is(const char *path);
 Checkpoint *checkpoint_open(Session *s, const char *path);
 void checkpoint_close(Checkpoint *ck); // NULL is allowed; unmaps the weights
 
-// The program: "stdlib/models/llama.serin", an embedded file; its module, block and entry.
+// The program, "stdlib/models/llama.serin", an embedded file; and the block that is the model.
 const char *checkpoint_program(const Checkpoint *ck);
 const char *checkpoint_block(const Checkpoint *ck);
 
@@ -34,9 +34,6 @@ SettingVec *checkpoint_settings(Checkpoint *ck);
 // The most positions the model was made for (max_position_embeddings, llama.context_length), or -1.
 int64_t checkpoint_context(const Checkpoint *ck);
 const RtWeights *checkpoint_weights(const Checkpoint *ck);
-
-// What a message names: "DIR/config.json" or the GGUF file's path.
-const char *checkpoint_origin(const Checkpoint *ck);
 
 // Is the tensor of the parameter `path` ("layers.0.mlp.up_proj.weight") there? False for a tied
 // head, even where the file repeats the table. `ck` is a Checkpoint, as a callback has it.

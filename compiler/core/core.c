@@ -257,14 +257,6 @@ Val core_assign(Core *c, CoreFn *f, Region *r, Val state, Val value, Span span) 
     return v;
 }
 
-Val core_place(Core *c, CoreFn *f, Region *r, Val state, Val value, Val rows, Val pos, Span span) {
-    Val v = core_assign(c, f, r, state, value, span);
-    core_value(f, v)->op = OP_PLACE;
-    core_arg(c, f, v, rows);
-    core_arg(c, f, v, pos);
-    return v;
-}
-
 Val core_cumsum(Core *c, CoreFn *f, Region *r, Val x, int axis, Span span) {
     Val v = core_add(c, f, OP_CUMSUM, core_value(f, x)->type, NULL, span);
     core_value(f, v)->index = axis;

@@ -211,7 +211,6 @@ Val core_member(Core *c, CoreFn *f, Region *r, Val block, Name member, Span span
 Val core_pick(Core *c, CoreFn *f, Region *r, Val array, Val index, Span span);
 Val core_write(Core *c, CoreFn *f, Region *r, Val state, Val rows, Val pos, Span span);
 Val core_assign(Core *c, CoreFn *f, Region *r, Val state, Val value, Span span);
-Val core_place(Core *c, CoreFn *f, Region *r, Val state, Val value, Val rows, Val pos, Span span);
 Val core_cumsum(Core *c, CoreFn *f, Region *r, Val x, int axis, Span span);
 bool core_is_block_state(const CoreFn *f, Val v); // a `member` that is a state
 // May writing the state `written` (0: any) change contents that come from the `member`, the

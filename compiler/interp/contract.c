@@ -32,8 +32,7 @@ typedef struct {
     void *out;      // the result
 } Product;
 
-// ---- Groups
-// --------------------------------------------------------------------------------------
+// ---- Groups ------------------------------------------------------------------------------------
 
 static Group group_of(const Contract *c, int k, const int64_t *out_step) {
     Group g = {.extent = c->job->extent[k], .out = out_step[k]};
@@ -85,8 +84,7 @@ static int side_groups(const Contract *c, uint32_t mask, const int64_t *out_step
     return count;
 }
 
-// ---- Choosing the product
-// ------------------------------------------------------------------------
+// ---- Choosing the product ----------------------------------------------------------------------
 
 // Sorts the indices with operand x as the rows. False if the kernels can't do it this way round.
 static bool product_shape(Product *p, const Contract *c, int x, const int64_t *out_step) {
@@ -136,8 +134,7 @@ static bool product_choose(Product *p, const Contract *c, const int64_t *out_ste
     return one || two;
 }
 
-// ---- Running
-// -------------------------------------------------------------------------------------
+// ---- Running -----------------------------------------------------------------------------------
 
 // Rows of an operand in any storage.
 typedef struct {
@@ -266,8 +263,7 @@ static bool product_run(Product *p, const Slot *out, Slot *stage) {
     return !atomic_load(&points.failed) || run_fail(it, "no memory for the rows of a matrix");
 }
 
-// ---- Recognising
-// ---------------------------------------------------------------------------------
+// ---- Recognising -------------------------------------------------------------------------------
 
 // Takes off conversions of f16 and bf16 to f32, which change no value.
 static int strip(const Job *j, int node, bool pairs) {

@@ -57,13 +57,7 @@ void interp_mode(Interp *it, InterpMode mode) {
     it->mode = mode;
 }
 
-void interp_trace(Interp *it, InterpTrace *trace, void *ctx) {
-    it->trace = trace;
-    it->trace_ctx = ctx;
-}
-
-// ---- Last uses
-// -----------------------------------------------------------------------------------
+// ---- Last uses ---------------------------------------------------------------------------------
 
 // The regions around the value being looked at.
 typedef struct Scope Scope;
@@ -136,8 +130,7 @@ static Plan *make_plan(Interp *it, const CoreFn *fn) {
     return p;
 }
 
-// ---- Executing
-// -----------------------------------------------------------------------------------
+// ---- Executing ---------------------------------------------------------------------------------
 
 typedef struct {
     const CoreFn *fn;
@@ -172,8 +165,6 @@ static bool run_comp(Interp *it, Run *run, Val v, Slot *out) {
     const Slot **args = arg_slots(it, run, value->args.data, value->args.len);
     bool ok = args && job_run(it, run->fn, value, value->args.len, args, out);
     free(args);
-    if (ok && it->trace)
-        it->trace(it->trace_ctx, run->fn, v, &out->t);
     return ok;
 }
 
@@ -456,8 +447,7 @@ static bool run_fn(Interp *it, const CoreFn *fn, int nargs, const Slot *const *a
     return ok;
 }
 
-// ---- The call
-// ------------------------------------------------------------------------------------
+// ---- The call ----------------------------------------------------------------------------------
 
 static bool is_state(const CoreFn *fn, Val v) {
     for (int i = 0; i < fn->states.len; i++) {

@@ -68,11 +68,6 @@ void interp_limit(Interp *it, uint64_t bytes, uint64_t points);
 // Bytes of tensors computed by a call that lived at the same time, at most, since interp_new.
 uint64_t interp_peak(const Interp *it);
 
-// Called after each value computed by a comprehension, with its function and tensor (which may be a
-// view in any storage format). For debugging.
-typedef void InterpTrace(void *ctx, const CoreFn *fn, Val v, const Tensor *t);
-void interp_trace(Interp *it, InterpTrace *trace, void *ctx);
-
 // How comprehensions are evaluated. The bits are the same in all of them: for tests.
 typedef enum {
     INTERP_AUTO,    // contractions by matrix kernels, the rest vectorised along the better index

@@ -6,8 +6,7 @@
 
 #define WORK_LIMIT ((uint64_t)1 << 56) // points of one comprehension
 
-// ---- Forms
-// ---------------------------------------------------------------------------------------
+// ---- Forms -------------------------------------------------------------------------------------
 
 static bool form_scale(Form *f, const Form *a, int64_t by) {
     bool bad = __builtin_mul_overflow(a->base, by, &f->base);
@@ -109,8 +108,7 @@ bool job_linear(const Job *j, const Node *read, Form *offset) {
     return true;
 }
 
-// ---- Preparing
-// -----------------------------------------------------------------------------------
+// ---- Preparing ---------------------------------------------------------------------------------
 
 static uint32_t node_mask(const Job *j, const Node *n) {
     uint32_t mask = 0;
@@ -174,8 +172,7 @@ static bool job_extents(Job *j, const CoreType *type) {
     return run_spend(j->it, work);
 }
 
-// ---- Views
-// ---------------------------------------------------------------------------------------
+// ---- Views -------------------------------------------------------------------------------------
 
 // Does the body read element (i, j, ...) of argument 0, of the same shape and dtype?
 static bool is_identity(const Job *j, const CoreType *type) {
@@ -229,8 +226,7 @@ bool job_plain(Interp *it, Slot *s) {
     return true;
 }
 
-// ---- Running
-// -------------------------------------------------------------------------------------
+// ---- Running -----------------------------------------------------------------------------------
 
 static bool job_sweep(Job *j, const CoreType *type, const Slot *out) {
     Sweep s = {.root = j->comp->root, .reduction = j->comp->reduction, .step = j->comp->step};

@@ -75,8 +75,6 @@ struct Interp {
     int result_count;    // how many
     int depth;           // nested calls and loops
     InterpMode mode;     // how to evaluate
-    InterpTrace *trace;  // or NULL
-    void *trace_ctx;     // for trace
     char error[640];     // the message of a failure
 };
 

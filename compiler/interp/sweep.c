@@ -27,8 +27,7 @@ typedef struct {
     size_t task_bytes;               // of each
 } Run;
 
-// ---- Choosing the vector index
-// -------------------------------------------------------------------
+// ---- Choosing the vector index -----------------------------------------------------------------
 
 static double load_cost(const Job *j, const Node *n, int vector) {
     Form offset;
@@ -123,8 +122,7 @@ static int choose_vector(const Job *j, const Sweep *s, bool *inner) {
     return best;
 }
 
-// ---- Loops
-// ---------------------------------------------------------------------------------------
+// ---- Loops -------------------------------------------------------------------------------------
 
 static void add_loop(Run *r, int index, int64_t step) {
     int64_t extent = r->job->extent[index];
@@ -167,8 +165,7 @@ static void make_nest(Run *r, int vector) {
         r->units *= r->points[d];
 }
 
-// ---- A task
-// --------------------------------------------------------------------------------------
+// ---- A task ------------------------------------------------------------------------------------
 
 // What a task keeps beside the frame.
 typedef struct {
@@ -269,8 +266,7 @@ static void run_task(void *ctx, size_t number) {
     }
 }
 
-// ---- Running
-// -------------------------------------------------------------------------------------
+// ---- Running -----------------------------------------------------------------------------------
 
 static bool make_tape(Run *r) {
     const Node *root = job_node(r->job, r->sweep->root);

@@ -16,8 +16,7 @@ typedef struct {
     uint32_t vector; // mask of the vector index
 } Maker;
 
-// ---- What is needed
-// ------------------------------------------------------------------------------
+// ---- What is needed ----------------------------------------------------------------------------
 
 void tape_needed(const Job *j, int root, bool *needed) {
     needed[root] = true;
@@ -55,8 +54,7 @@ static void mark_spread(Maker *m) {
     }
 }
 
-// ---- Instructions
-// --------------------------------------------------------------------------------
+// ---- Instructions ------------------------------------------------------------------------------
 
 static Instr *make(Maker *m, int node, InstrKind kind, VecClass c) {
     Instr in = {.kind = kind, .args = {-1, -1, -1}, .size = vec_size(c)};
@@ -190,8 +188,7 @@ static bool make_node(Maker *m, int node) {
     }
 }
 
-// ---- Levels and registers
-// ------------------------------------------------------------------------
+// ---- Levels and registers ----------------------------------------------------------------------
 
 // Counting sort by level; values keep their numbers, so operands still come first.
 static void sort_levels(const Maker *m, Tape *out) {

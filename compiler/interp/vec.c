@@ -37,8 +37,7 @@ int vec_size(VecClass c) {
     return sizes[c];
 }
 
-// ---- Scalar forms that C's operators do not give
-// -------------------------------------------------
+// ---- Scalar forms that C's operators do not give -----------------------------------------------
 
 static inline double max_f64(double a, double b) {
     double equal = signbit(a) ? b : a;
@@ -100,8 +99,7 @@ UNSIGNED_FORMS(u64, uint64_t)
 #define floormod_u32 mod_u32
 #define floormod_u64 mod_u64
 
-// ---- The table: X(node, class, suffix, result type, operand type, expression of a, b)
-// -------------
+// ---- The table: X(node, class, suffix, result type, operand type, expression of a, b) ----------
 
 #define COMPARE(X, C, S, T)                                                                        \
     X(EQ, C, S, uint8_t, T, a == b)                                                                \
@@ -205,8 +203,7 @@ VecFn *vec_op(NodeOp op, VecClass c, bool wide) {
     return table[op][c][wide];
 }
 
-// ---- Choice
-// --------------------------------------------------------------------------------------
+// ---- Choice ------------------------------------------------------------------------------------
 
 #define SELECT_LOOP(T)                                                                             \
     T *restrict d = dst;                                                                           \

@@ -33,11 +33,6 @@ Affine *causal_affine(Causal *k) {
     return k->affine;
 }
 
-const char *causal_code(const Causal *k) {
-    (void)k;
-    return "E3304";
-}
-
 // ---- Reads -------------------------------------------------------------------------------------
 
 // The value and the term of a node of comprehension `user`, or NULL.
@@ -97,118 +92,14 @@ bool causal_read_anywhere(Causal *k, Val user, int read, int axis, int row, int6
     return interval_under(k, user, read, axis, row, false, lo, hi);
 }
 
-static bool live_under(Causal *k, Val user, int node, bool bounds) {
+bool causal_live_anywhere(Causal *k, Val user, int node) {
     const CausalValue *t;
     const Term *e = node_of(k, user, node, &t);
     if (!e)
         return false;
     Find f = {.k = k, .wanted = e, .axis = -1};
-    causal_each_live(k, t->raw, bounds ? causal_bounds(k, t) : cons_none(k->affine), find, &f);
+    causal_each_live(k, t->raw, cons_none(k->affine), find, &f);
     return f.live;
-}
-
-bool causal_live(Causal *k, Val user, int node) {
-    return live_under(k, user, node, true);
-}
-
-bool causal_live_anywhere(Causal *k, Val user, int node) {
-    return live_under(k, user, node, false);
-}
-
-// ---- Folding -----------------------------------------------------------------------------------
-
-typedef struct {
-    Causal *k;
-    const CausalValue *t;
-    const Comp *from;
-    const Value *value;
-    Comp *to;
-    Map done; // Term -> node + 1
-    bool failed;
-} Rebuild;
-
-static int rebuild(Rebuild *r, const Term *e);
-
-static int rebuild_index(Rebuild *r, const Var *v) {
-    for (int i = 0; i < r->t->rank; i++) {
-        if (r->t->out[i] == v)
-            return comp_index(r->k->core, r->to, i);
-    }
-    for (int i = 0; i < r->t->red; i++) {
-        if (r->t->red_vars[i] == v)
-            return comp_index(r->k->core, r->to, r->t->rank + i);
-    }
-    r->failed = true;
-    return 0;
-}
-
-static int rebuild_read(Rebuild *r, const Term *e) {
-    int positions[CORE_MAX_RANK];
-    for (int i = 0; i < e->n; i++)
-        positions[i] = rebuild(r, e->args[i]);
-    for (int i = 0; i < r->value->args.len; i++) {
-        if (causal_value(r->k, r->value->args.data[i]) == e->value)
-            return comp_read(r->k->core, r->to, i, e->dtype, e->n, positions);
-    }
-    r->failed = true; // it was looked through
-    return 0;
-}
-
-static int rebuild_new(Rebuild *r, const Term *e) {
-    Core *c = r->k->core;
-    Node n = {.op = e->op, .dtype = e->dtype};
-    switch (e->op) {
-    case N_INDEX:
-        return rebuild_index(r, e->var);
-    case N_CONST:
-        return dtype_is_float(e->dtype) ? comp_const_float(c, r->to, e->dtype, e->f)
-                                        : comp_const_int(c, r->to, e->dtype, e->i);
-    case N_DIM:
-        return comp_dim(c, r->to, e->dim);
-    case N_READ:
-        return rebuild_read(r, e);
-    default:
-        for (int i = 0; i < e->n; i++)
-            n.args[i] = rebuild(r, e->args[i]);
-        return comp_append(c, r->to, n);
-    }
-}
-
-static int rebuild(Rebuild *r, const Term *e) {
-    uintptr_t known = (uintptr_t)map_get(&r->done, e);
-    if (known)
-        return (int)known - 1;
-    int n = rebuild_new(r, e);
-    map_put(r->k->arena, &r->done, e, (void *)((uintptr_t)n + 1));
-    return n;
-}
-
-// The body under the bounds. A root that is a product stays one: how a sum steps is fixed.
-static const Term *folded(Causal *k, const CausalValue *t) {
-    const Cons *c = causal_bounds(k, t);
-    if (t->raw->op != N_MUL)
-        return causal_fold_term(k, t->raw, c);
-    const Term *args[2];
-    for (int i = 0; i < 2; i++)
-        args[i] = t->step == STEP_PAIRS ? t->raw->args[i] : causal_fold_term(k, t->raw->args[i], c);
-    return term_with(k->terms, t->raw, args);
-}
-
-Comp *causal_fold(Causal *k, Val user) {
-    const CausalValue *t = causal_value(k, user);
-    if (!t || core_value(k->f, user)->op != OP_COMP || !t->raw)
-        return NULL;
-    const Term *e = folded(k, t);
-    bool product = e && e->op == N_MUL;
-    if (!e || e == t->raw || (t->step == STEP_ADD && product))
-        return NULL;
-    const Comp *from = core_value(k->f, user)->comp;
-    Rebuild r = {.k = k, .t = t, .from = from, .value = core_value(k->f, user)};
-    r.to = comp_copy(k->core, from);
-    r.to->nodes.len = 0;
-    r.to->reshape = false;
-    r.to->root = rebuild(&r, e);
-    return r.failed ? NULL : r.to;
 }
 
 // ---- Text --------------------------------------------------------------------------------------

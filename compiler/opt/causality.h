@@ -111,7 +111,6 @@ double causal_limit(const Causal *k); // the least B of all bounds; infinite wit
 bool causal_warns(const Causal *k);   // data may well break the limit (below 1e5)
 const CausalValue *causal_value(const Causal *k, Val v); // NULL: a block, a tuple, not in use
 Affine *causal_affine(Causal *k);
-const char *causal_code(const Causal *k); // "E3304"
 
 // ---- For the derivation ------------------------------------------------------------------------
 
@@ -125,18 +124,12 @@ const Cons *causal_bounds(Causal *k, const CausalValue *user);
 bool causal_read_interval(Causal *k, Val user, int read, int axis, int row, int64_t *lo,
                           int64_t *hi);
 
-// Is the node (a read, or a dim) evaluated anywhere?
-bool causal_live(Causal *k, Val user, int node);
-
-// The same two without the bounds of the reductions: also where the summand is neutral.
+// The same without the bounds of the reductions: also where the summand is neutral.
 bool causal_read_anywhere(Causal *k, Val user, int read, int axis, int row, int64_t *lo,
                           int64_t *hi);
-bool causal_live_anywhere(Causal *k, Val user, int node);
 
-// user's body with what the bounds and ranges decide folded away (selects that always go one way),
-// as a new comprehension over the same arguments. The step and the root's shape (a product) stay.
-// NULL where nothing changes.
-Comp *causal_fold(Causal *k, Val user);
+// Is the node (a read, or a dim) evaluated anywhere, the summand neutral or not?
+bool causal_live_anywhere(Causal *k, Val user, int node);
 
 // The proof, line by line, with positions in the source; then the conditions.
 void causal_print_proof(const Causal *k, StrBuf *out);
