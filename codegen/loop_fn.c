@@ -97,8 +97,10 @@ const Expr *take_item(FnBuild *b, Val v, int item) {
 static void build_view(FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
     const Expr *base = argument(b, viewed(b, v));
-    if (!b->places[v].needed)
-        return; // a result: its memory is the argument's
+    if (!b->places[v].needed) { // a result: its memory is the argument's
+        b->places[v].expr = base;
+        return;
+    }
     begin_value(b, value, false);
     Stmt *s = emit(b, S_LET);
     s->type = loop_pointer(value->type->dtype, true);
