@@ -73,24 +73,7 @@ static bool all_used(Eval *e, const RtWeights *file, const char *what) {
 // ---- Weights and states ------------------------------------------------------------------------
 
 static bool present(void *ctx, const char *path) {
-    return model_tensor(&((Eval *)ctx)->t.m, path) != NULL;
-}
-
-// f32 takes every format that means f32 values exactly; another dtype only its own.
-static bool dtype_fits(RtFormat f, Dtype t) {
-    Dtype own;
-    if (t == DT_F32)
-        return rt_format_exact(f) && rt_format_is_float(f);
-    return rt_to_dtype(f, &own) && own == t;
-}
-
-static bool shape_fits(const RtTensor *x, const CoreType *t) {
-    bool fits = x->rank == t->rank;
-    for (int i = 0; fits && i < t->rank; i++) {
-        int64_t n;
-        fits = dim_is_const(t->dims[i], &n) && n == x->dims[i];
-    }
-    return fits;
+    return model_present(&((Eval *)ctx)->t.m, path);
 }
 
 static const char *type_shape(Eval *e, const CoreType *t) {
@@ -104,24 +87,12 @@ static void match_weight(void *ctx, const char *path, const CoreType *t) {
     enum { MOST = 10 };
     Eval *e = ctx;
     const RtTensor *x = model_tensor(&e->t.m, path);
-    if (x && shape_fits(x, t) && dtype_fits(x->format, t->dtype))
+    if (x && model_shape_fits(x, t) && model_dtype_fits(x->format, t->dtype))
         return;
     if (e->faults++ >= MOST)
         return;
     report(e->t.m.s, (Span){0}, E5003, "the weight `%s` must be %s but is %s", path,
            type_shape(e, t), x ? file_text(e, x) : "not there");
-}
-
-static bool weight_of(void *ctx, const char *path, const CoreType *type, Tensor *out) {
-    Eval *e = ctx;
-    const RtTensor *x = model_tensor(&e->t.m, path);
-    if (!x)
-        return false;
-    *out = (Tensor){.dtype = type->dtype, .rank = x->rank, .data = x->data, .format = x->format};
-    memcpy(out->dims, x->dims, sizeof *x->dims * (size_t)x->rank);
-    if (e->t.m.checkpoint && x->rank)
-        out->rows = checkpoint_rows(e->t.m.checkpoint, path, x->dims[0]);
-    return true;
 }
 
 static bool open_block(Eval *e) {
@@ -140,7 +111,7 @@ static bool open_block(Eval *e) {
             diag_help(e->t.m.s, vec_last(&e->t.m.s->diags), "give --weights FILE");
         return false;
     }
-    e->self = interp_block(e->it, e->fn->self, weight_of, e, error, sizeof error);
+    e->self = interp_block(e->it, e->fn->self, model_weight, &e->t.m, error, sizeof error);
     if (!e->self)
         report(e->t.m.s, (Span){0}, E5004, "%s", error);
     return e->self != NULL;
@@ -151,7 +122,7 @@ static void load_state(void *ctx, const char *path, const CoreType *type, const 
     const RtTensor *x = rt_weights_find(e->state_file, path);
     if (x)
         map_put(e->t.m.a, &e->used, x, (void *)x);
-    bool fits = x && shape_fits(x, type) && x->format == dtype_to_rt(type->dtype);
+    bool fits = x && model_shape_fits(x, type) && x->format == dtype_to_rt(type->dtype);
     if (!fits)
         report(e->t.m.s, (Span){0}, E7004, "the state `%s` must be %s but is %s", path,
                type_shape(e, type), x ? file_text(e, x) : "not in the file");

@@ -19,12 +19,8 @@ int32_t pick_token(const Sequence *s, float *logits, int64_t vocab, int32_t *ord
 
 // ---- States ------------------------------------------------------------------------------------
 
-typedef struct {
-    const Engine *e;
-} Sizes;
-
 static bool size_of(void *ctx, const Dim *symbol, int64_t *value) {
-    const Engine *e = ((Sizes *)ctx)->e;
+    const Engine *e = ctx;
     const StepPlan *p = e->m->step;
     *value = symbol == p->B ? e->rows : e->capacity;
     return symbol == p->B || symbol == p->Cap;
@@ -33,11 +29,10 @@ static bool size_of(void *ctx, const Dim *symbol, int64_t *value) {
 static bool allocate_state(Engine *e, int i) {
     const CoreType *type = e->m->step->states[i].type;
     Tensor *t = &e->states[i];
-    Sizes sizes = {e};
     uint64_t bytes = (uint64_t)dtype_size(type->dtype);
     *t = (Tensor){.dtype = type->dtype, .rank = type->rank};
     for (int k = 0; k < type->rank; k++) {
-        if (!dim_eval(type->dims[k], size_of, &sizes, &t->dims[k]) ||
+        if (!dim_eval(type->dims[k], size_of, e, &t->dims[k]) ||
             __builtin_mul_overflow(bytes, (uint64_t)t->dims[k], &bytes))
             return false;
     }
@@ -186,7 +181,7 @@ bool engine_step(Engine *e, Sequence *s) {
         make_room(e, b, width);
     if (!call_step(e, width, &logits))
         return false;
-    RtFormat format = logits.dtype == DT_BF16 ? RT_BF16 : logits.dtype == DT_F16 ? RT_F16 : RT_F32;
+    RtFormat format = dtype_to_rt(logits.dtype);
     for (int64_t b = 0; b < e->rows; b++) {
         if (s[b].done)
             continue;

@@ -98,7 +98,7 @@ static int32_t result_token(Whole *w, const Tensor *t, const Sequence *s) {
     uint64_t vocab = (uint64_t)w->m->vocab, n = 1;
     for (int i = 0; i < t->rank; i++)
         n *= (uint64_t)t->dims[i];
-    RtFormat format = t->dtype == DT_BF16 ? RT_BF16 : t->dtype == DT_F16 ? RT_F16 : RT_F32;
+    RtFormat format = dtype_to_rt(t->dtype);
     rt_format_row(format, t->data, n - vocab, vocab, w->logits);
     if (s->logits)
         memcpy(s->logits, w->logits, vocab * sizeof *w->logits);

@@ -4,6 +4,8 @@
 #include "cli/cli.h"
 #include "cli/where.h"
 #include "lower/lower.h"
+#include "opt/dce.h"
+#include "opt/fold.h"
 #include "opt/greedy.h"
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +58,8 @@ static void refuse_unused(Model *m) {
 // ---- The program -------------------------------------------------------------------------------
 
 static int check_checkpoint(Model *m, const Args *args) {
+    if (args_has(args, "--weights"))
+        return usage_error("--weights: the checkpoint %s has its own", m->path);
     m->checkpoint = checkpoint_open(m->s, m->path);
     if (!m->checkpoint || m->s->errors)
         return EXIT_WRONG;
@@ -88,7 +92,7 @@ static int check_source(Model *m, const Args *args) {
 
 static void name_weights(Model *m, const Args *args) {
     const char *given = args_text(args, "--weights");
-    if (m->checkpoint && !given)
+    if (m->checkpoint)
         return;
     const char *path = given ? given : m->serve.weights;
     if (path && !given && path[0] != '/' && strcmp(m->program->root_dir, ".") != 0)
@@ -156,8 +160,8 @@ static void read_dim(void *ctx, const char *path, const CoreType *type) {
     }
 }
 
-static bool present(void *ctx, const char *path) {
-    Model *m = ctx;
+bool model_present(void *model, const char *path) {
+    Model *m = model;
     if (m->checkpoint)
         return checkpoint_present(m->checkpoint, path);
     return model_tensor(m, path) != NULL;
@@ -178,10 +182,15 @@ CoreFn *model_lower_entry(Model *m, Core *core, bool batched) {
     LowerOptions o = {.program = m->program,
                       .core = core,
                       .block_args = m->block_args,
-                      .present = present,
+                      .present = model_present,
                       .ctx = m,
                       .serving = true};
-    return lower_entry(&o, m->serve.model, m->serve.entry, args);
+    CoreFn *entry = lower_entry(&o, m->serve.model, m->serve.entry, args);
+    for (int i = 0; entry && i < core->fns.len; i++) {
+        opt_fold(core, core->fns.data[i]);
+        opt_dce(core, core->fns.data[i]);
+    }
+    return entry;
 }
 
 static bool bind_block_dim(Model *m, int i, int64_t prompt) {

@@ -79,6 +79,17 @@ bool model_engine_early(Model *m);
 CoreFn *model_lower_entry(Model *m, Core *core, bool batched);
 int model_verify(const Model *m, const Core *core, const char *stage);
 
+// Storage formats of dtypes, and back: false for blocks and f8.
+RtFormat dtype_to_rt(Dtype t);
+bool rt_to_dtype(RtFormat f, Dtype *t);
+
+// Has the tensor the type's shape, every dimension of which is known?
+bool model_shape_fits(const RtTensor *x, const CoreType *type);
+
+// Can the format be read as the dtype? f32 takes every format that means f32 values exactly;
+// another dtype only its own.
+bool model_dtype_fits(RtFormat format, Dtype dtype);
+
 // Compares every tensor with the program: one E5003 that lists all that is missing, extra or
 // misshapen, after E5013 for bindings of no parameter. Tensors that only such bindings name whose
 // layers the command line left out are not extra. The exit code.
@@ -88,6 +99,9 @@ int model_match_weights(Model *m);
 typedef void MatchOne(void *match, const char *path, const CoreType *type);
 typedef void MatchWalk(void *ctx, MatchOne *one, void *match);
 int model_match(Model *m, MatchWalk *walk, void *ctx);
+
+// Is there a tensor for the parameter `path`?
+bool model_present(void *model, const char *path);
 
 // The tensor of a parameter, with its row map. False if it is not there.
 bool model_weight(void *model, const char *path, const CoreType *type, Tensor *out);

@@ -44,6 +44,35 @@ const RtTensor *model_tensor(const Model *m, const char *path) {
     return rt_weights_find(m->weights, bound ? bound : path);
 }
 
+// ---- Dtypes ------------------------------------------------------------------------------------
+
+static const struct {
+    RtFormat format;
+    Dtype dtype;
+} dtypes[] = {
+    {RT_F32, DT_F32}, {RT_F16, DT_F16}, {RT_BF16, DT_BF16}, {RT_F64, DT_F64}, {RT_I8, DT_I8},
+    {RT_U8, DT_U8},   {RT_I16, DT_I16}, {RT_U16, DT_U16},   {RT_I32, DT_I32}, {RT_U32, DT_U32},
+    {RT_I64, DT_I64}, {RT_U64, DT_U64}, {RT_BOOL, DT_BOOL},
+};
+
+bool rt_to_dtype(RtFormat f, Dtype *t) {
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        if (dtypes[i].format == f) {
+            *t = dtypes[i].dtype;
+            return true;
+        }
+    }
+    return false;
+}
+
+RtFormat dtype_to_rt(Dtype t) {
+    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
+        if (dtypes[i].dtype == t)
+            return dtypes[i].format;
+    }
+    return RT_FORMAT_COUNT;
+}
+
 // ---- Comparing ---------------------------------------------------------------------------------
 
 typedef struct {
@@ -51,7 +80,6 @@ typedef struct {
     StrBuf text; // one line for each fault
     int faults;
     Map used; // RtTensor -> itself
-    int64_t elements;
 } Match;
 
 static void fault(Match *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -66,46 +94,20 @@ static void fault(Match *w, const char *format, ...) {
     va_end(args);
 }
 
-static Dtype dtype_of(RtFormat f) {
-    switch (f) {
-    case RT_F16:
-        return DT_F16;
-    case RT_BF16:
-        return DT_BF16;
-    case RT_F64:
-        return DT_F64;
-    case RT_I8:
-        return DT_I8;
-    case RT_I16:
-        return DT_I16;
-    case RT_I32:
-        return DT_I32;
-    case RT_I64:
-        return DT_I64;
-    case RT_U8:
-        return DT_U8;
-    case RT_BOOL:
-        return DT_BOOL;
-    default:
-        return DT_F32;
-    }
+bool model_dtype_fits(RtFormat format, Dtype dtype) {
+    Dtype own;
+    if (dtype == DT_F32)
+        return rt_format_exact(format) && rt_format_is_float(format);
+    return rt_to_dtype(format, &own) && own == dtype;
 }
 
-// An f32 parameter takes every format that means f32 values exactly; others only their own.
-static bool format_fits(RtFormat f, Dtype t) {
-    if (t == DT_F32)
-        return f == RT_F32 || f == RT_F16 || f == RT_BF16 || f == RT_Q8_0 || f == RT_Q4_0 ||
-               f == RT_Q4_1;
-    return dtype_of(f) == t && (f == RT_F32) == (t == DT_F32);
-}
-
-static bool shape_fits(const RtTensor *t, const CoreType *type) {
-    for (int i = 0; t->rank == type->rank && i < t->rank; i++) {
+bool model_shape_fits(const RtTensor *x, const CoreType *type) {
+    bool fits = x->rank == type->rank;
+    for (int i = 0; fits && i < x->rank; i++) {
         int64_t n;
-        if (!dim_is_const(type->dims[i], &n) || n != t->dims[i])
-            return false;
+        fits = dim_is_const(type->dims[i], &n) && n == x->dims[i];
     }
-    return t->rank == type->rank;
+    return fits;
 }
 
 static const char *type_shape(Match *w, const CoreType *type) {
@@ -132,11 +134,10 @@ static void match_one(void *ctx, const char *path, const CoreType *type) {
         return;
     }
     map_put(w->m->a, &w->used, t, (void *)t);
-    w->elements += (int64_t)rt_tensor_elements(t);
-    if (!shape_fits(t, type))
+    if (!model_shape_fits(t, type))
         fault(w, "shape: %s is %s in the file, %s in the program", path,
               rt_tensor_shape(t, shape, sizeof shape), type_shape(w, type));
-    else if (!format_fits(t->format, type->dtype))
+    else if (!model_dtype_fits(t->format, type->dtype))
         fault(w, "dtype: %s is %s in the file, %s in the program (narrowing is not done)", path,
               rt_format_name(t->format), dtype_name(type->dtype));
 }

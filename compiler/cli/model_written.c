@@ -21,10 +21,6 @@ static GenericArg *entry_args(Model *m, const Item *entry, const Dim **length) {
     return args;
 }
 
-static bool present(void *ctx, const char *path) {
-    return model_tensor(ctx, path) != NULL;
-}
-
 static void bound_context(Model *m) {
     int64_t capacity;
     for (int i = 0; i < m->serve.model->generics.len; i++) {
@@ -47,7 +43,7 @@ int model_written(Model *m) {
     LowerOptions o = {.program = m->program,
                       .core = m->step_core,
                       .block_args = m->block_args,
-                      .present = present,
+                      .present = model_present,
                       .ctx = m,
                       .serving = true};
     if (!lower_entries(&o, m->serve.model, n, entries, args, fns))
@@ -87,7 +83,7 @@ static bool feed(Written *w, const CoreFn *fn, const int32_t *tokens, int64_t n,
         report(w->m->s, (Span){0}, E7004, "%s", error);
         return false;
     }
-    RtFormat format = result.dtype == DT_BF16 ? RT_BF16 : result.dtype == DT_F16 ? RT_F16 : RT_F32;
+    RtFormat format = dtype_to_rt(result.dtype);
     rt_format_row(format, result.data, 0, (uint64_t)w->m->vocab, w->logits);
     return true;
 }

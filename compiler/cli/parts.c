@@ -106,32 +106,3 @@ int64_t type_bytes(const Type *t, const Dim *repeats) {
     }
     return n;
 }
-
-// ---- Dtypes ------------------------------------------------------------------------------------
-
-static const struct {
-    RtFormat format;
-    Dtype dtype;
-} dtypes[] = {
-    {RT_F32, DT_F32}, {RT_F16, DT_F16}, {RT_BF16, DT_BF16}, {RT_F64, DT_F64}, {RT_I8, DT_I8},
-    {RT_U8, DT_U8},   {RT_I16, DT_I16}, {RT_U16, DT_U16},   {RT_I32, DT_I32}, {RT_U32, DT_U32},
-    {RT_I64, DT_I64}, {RT_U64, DT_U64}, {RT_BOOL, DT_BOOL},
-};
-
-bool rt_to_dtype(RtFormat f, Dtype *t) {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        if (dtypes[i].format == f) {
-            *t = dtypes[i].dtype;
-            return true;
-        }
-    }
-    return false;
-}
-
-RtFormat dtype_to_rt(Dtype t) {
-    for (size_t i = 0; i < sizeof dtypes / sizeof *dtypes; i++) {
-        if (dtypes[i].dtype == t)
-            return dtypes[i].format;
-    }
-    return RT_FORMAT_COUNT;
-}

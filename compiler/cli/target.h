@@ -59,6 +59,3 @@ void block_members(Target *t, bool each, MemberFn *fn, void *ctx);
 
 // Bytes of all the repeats (NULL: one); -1 where a dimension is open or they leave 63 bits.
 int64_t type_bytes(const Type *t, const Dim *repeats);
-
-bool rt_to_dtype(RtFormat f, Dtype *t); // false for blocks and f8
-RtFormat dtype_to_rt(Dtype t);
