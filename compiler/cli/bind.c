@@ -69,7 +69,7 @@ const char *bind_fill(Arena *a, const char *pattern, const char *number) {
             strbuf_char(&b, *pattern++);
         }
     }
-    return b.data ? b.data : "";
+    return b.data;
 }
 
 bool bind_lists(const TomlEntry *entry, const char *text) {

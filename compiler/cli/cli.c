@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-bool color_wanted(FILE *out) {
+static bool color_wanted(FILE *out) {
     const char *term = getenv("TERM");
     return isatty(fileno(out)) && !getenv("NO_COLOR") && term && strcmp(term, "dumb") != 0;
 }
@@ -37,4 +37,12 @@ int usage_error(const char *format, ...) {
     fputs("\n", stderr);
     va_end(args);
     return EXIT_USAGE;
+}
+
+const char *size_text(Arena *a, double bytes) {
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    int u = 0;
+    for (; bytes >= 1024 && u < 5; u++)
+        bytes /= 1024;
+    return arena_printf(a, u ? "%.1f %s" : "%.0f %s", bytes, units[u]);
 }

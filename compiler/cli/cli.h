@@ -33,5 +33,5 @@ int internal_error(const char *what, const char *details);
 // A wrong command line: the message, and where to read on. Always EXIT_USAGE.
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-// Prints a file's or flag's text with control characters made harmless.
-bool color_wanted(FILE *out);
+// "1.5 MiB", "12 bytes".
+const char *size_text(Arena *a, double bytes);

@@ -13,17 +13,19 @@ static const Flag flags[] = {
 };
 
 typedef struct {
-    int64_t tensors, elements;
+    int64_t tensors;
+    int64_t elements; // -1: beyond 63 bits
 } Count;
 
 static void count_one(void *ctx, const char *path, const CoreType *type) {
     Count *n = ctx;
     int64_t size = 1, d;
+    bool good = n->elements >= 0;
     (void)path;
     for (int i = 0; i < type->rank; i++)
-        size *= dim_is_const(type->dims[i], &d) ? d : 1;
+        good = good && !(dim_is_const(type->dims[i], &d) && __builtin_mul_overflow(size, d, &size));
     n->tensors++;
-    n->elements += size;
+    n->elements = good && !__builtin_add_overflow(n->elements, size, &size) ? size : -1;
 }
 
 static void print_params(const Item *entry) {
@@ -31,39 +33,33 @@ static void print_params(const Item *entry) {
         printf("%s%s", i ? ", " : "", entry->params.data[i]->name);
 }
 
-static const char *human(char *out, size_t room, int64_t bytes) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
-    double v = (double)bytes;
-    int u = 0;
-    while (v >= 1024 && u < 4)
-        v /= 1024, u++;
-    snprintf(out, room, u ? "%.1f %s" : "%.0f %s", v, units[u]);
-    return out;
+// Are there several of a state? The loops around it are leading axes before the batch.
+static bool in_layers(const StepPlan *p, const StepState *state) {
+    bool several = false;
+    int64_t n;
+    for (int k = 0; k < state->type->rank && state->type->dims[k] != p->B; k++)
+        several |= dim_is_const(state->type->dims[k], &n) && n > 1;
+    return several;
 }
 
-// How many of a state there are: the loops around it, as leading axes before the batch.
-static int64_t state_copies(const StepPlan *p, const StepState *state) {
-    int64_t copies = 1, n;
-    for (int k = 0; k < state->type->rank && state->type->dims[k] != p->B; k++)
-        copies *= dim_is_const(state->type->dims[k], &n) ? n : 1;
-    return copies;
+// "23040 bytes a token".
+static const char *token_text(Arena *a, int64_t bytes) {
+    return bytes < 0 ? "not the same for every token"
+                     : arena_printf(a, "%lld bytes a token", (long long)bytes);
 }
 
 // The cache that was derived: each kept value with its shape and bytes a position.
 static void print_cache(const Model *m) {
     const StepPlan *p = m->step;
-    char size[32];
-    int64_t total = 0;
     if (!p) {
         printf("    cache   : none: the whole context is computed for every token%s\n",
                m->window ? ", since a window slides" : "");
         return;
     }
-    for (int i = 0; i < p->state_count; i++)
-        total += p->states[i].bytes;
-    printf("    cache   : kv_cache(%s), %lld bytes a token", dim_name(m->length), (long long)total);
-    if (m->context >= 0)
-        printf(", %s for %lld tokens", human(size, sizeof size, total * m->context),
+    int64_t total = opt_step_bytes(p);
+    printf("    cache   : kv_cache(%s), %s", dim_name(m->length), token_text(m->a, total));
+    if (m->context >= 0 && total >= 0)
+        printf(", %s for %lld tokens", size_text(m->a, (double)total * (double)m->context),
                (long long)m->context);
     putchar('\n');
     for (int i = 0; i < p->state_count; i++) {
@@ -73,9 +69,9 @@ static void print_cache(const Model *m) {
             strbuf_add(&shape, k ? STR(", ") : STR("["));
             dim_print(&shape, state->type->dims[k]);
         }
-        printf("              %s: %s%s], %lld bytes a token%s\n", state->name ? state->name : "?",
-               dtype_name(state->type->dtype), shape.data, (long long)state->bytes,
-               state_copies(p, state) > 1 ? " in all layers" : "");
+        printf("              %s: %s%s], %s%s\n", state->name ? state->name : "?",
+               dtype_name(state->type->dtype), shape.data, token_text(m->a, state->bytes),
+               in_layers(p, state) ? " in all layers" : "");
     }
 }
 
@@ -94,9 +90,10 @@ static void print_model(Model *m) {
     Count n = {0};
     core_weights(m->core, m->entry->self, count_one, &n);
     printf("inference serve: model %s\n", m->serve.model->name);
-    printf("    weights : %lld in %lld tensors, from %s%s\n", (long long)n.elements,
-           (long long)n.tensors, m->weights_path ? m->weights_path : "nowhere",
-           m->weights_missing ? " (not found)" : "");
+    const char *elements =
+        n.elements < 0 ? "2^63 and more" : arena_printf(m->a, "%lld", (long long)n.elements);
+    printf("    weights : %s in %lld tensors, from %s%s\n", elements, (long long)n.tensors,
+           m->weights_path ? m->weights_path : "nowhere", m->weights_missing ? " (not found)" : "");
     printf("    generate: %s(", m->serve.entry->name);
     print_params(m->serve.entry);
     printf("), vocabulary %lld\n", (long long)m->vocab);

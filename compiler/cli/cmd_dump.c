@@ -61,10 +61,7 @@ static int dump_entries(Model *m) {
                 good &= lower_one(m, item, item->items.data[k]);
         }
     }
-    StrBuf faults = strbuf_new(m->a);
-    if (good && !core_verify(m->core, &faults))
-        return internal_error("Core does not verify after lowering", faults.data);
-    return good ? EXIT_FINE : EXIT_WRONG;
+    return good ? model_verify(m, m->core, "lowering") : EXIT_WRONG;
 }
 
 static int print_core(Model *m, const char *stage) {

@@ -110,7 +110,7 @@ static bool replace(Arena *a, const char *path, const StrBuf *text) {
 }
 
 static int deliver(Arena *a, const char *path, const Str *old, const StrBuf *text, bool check) {
-    bool same = old->len == text->len && memcmp(old->ptr, text->data, (size_t)text->len) == 0;
+    bool same = str_eq(*old, (Str){text->data, text->len});
     if (check) {
         if (!same)
             printf("%s\n", path);

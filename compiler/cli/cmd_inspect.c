@@ -131,10 +131,11 @@ static void print_member(void *ctx, const char *path, const Type *t, MemberRole 
                          const Dim *repeats) {
     static const char *const roles[] = {"param", "buffer", "state"};
     Inspect *p = ctx;
-    int64_t bytes = type_bytes(t, repeats);
-    p->open = p->open || bytes < 0;
-    if (!optional && bytes >= 0)
-        p->bytes[role] += bytes;
+    int64_t bytes = type_bytes(t, repeats), sum;
+    if (bytes < 0 || __builtin_add_overflow(p->bytes[role], optional ? 0 : bytes, &sum))
+        p->open = true;
+    else
+        p->bytes[role] = sum;
     const char *times = repeats ? dim_text(p->t.m.a, repeats) : "1";
     if (p->json) {
         separate(p);

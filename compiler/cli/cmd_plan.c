@@ -48,10 +48,7 @@ static bool fill(Model *m, Plan *p) {
     if (o.step && p->rows > step.max_rows)
         step.max_rows = p->rows; // any batch can be planned
     core_weights(core, o.step ? step.fn->self : m->entry->self, add_weight, p);
-    for (int i = 0; m->step && i < m->step->state_count; i++) {
-        int64_t bytes = m->step->states[i].bytes;
-        p->token = bytes < 0 || p->token < 0 ? -1 : p->token + bytes;
-    }
+    p->token = m->step ? opt_step_bytes(m->step) : 0;
     bool good =
         codegen_memory(core, &o, p->rows, p->context, p->chunk, &p->memory, error, sizeof error);
     total(p);
@@ -77,12 +74,7 @@ const char *plan_grouped(Arena *a, int64_t n) {
 }
 
 void plan_line(Arena *a, const char *what, int64_t bytes, const char *note) {
-    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
-    double v = (double)bytes;
-    int u = 0;
-    for (; v >= 1024 && u < 5; u++)
-        v /= 1024;
-    const char *human = u ? arena_printf(a, "%.1f %s", v, units[u]) : "";
+    const char *human = bytes >= 1024 ? size_text(a, (double)bytes) : "";
     printf("%-8s %18s bytes  %10s  %s\n", what, plan_grouped(a, bytes), human, note);
 }
 

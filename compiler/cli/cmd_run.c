@@ -59,31 +59,54 @@ static bool stream_answer(Model *m, const RtTokenizer *t, Sequence *s, int threa
     return good && !a.failed;
 }
 
-// A setting of the draw: the flag, else the model's wish, else what is usual.
-static double setting(const Model *m, const Args *args, const char *flag, const char *wish,
-                      double usual, const char **from) {
-    double value;
-    *from = flag;
-    if (args_has(args, flag))
-        return args_number(args, flag, usual);
-    *from = "generation_config.json";
-    if (m->checkpoint && checkpoint_wish(m->checkpoint, wish, &value))
-        return value;
+// A setting of the draw, and the least and the most that generation_config.json may wish.
+typedef struct {
+    const char *flag, *wish;
+    double usual, least, most;
+} Draw;
+
+// The flag, else the model's wish, else what is usual. False after E5006.
+static bool setting(const Model *m, const Args *args, const Draw *d, double *out,
+                    const char **from) {
+    *out = d->usual;
     *from = "usual";
-    return usual;
+    if (args_has(args, d->flag)) {
+        *out = args_number(args, d->flag, d->usual);
+        *from = d->flag;
+        return true;
+    }
+    if (!m->checkpoint || !checkpoint_wish(m->checkpoint, d->wish, out))
+        return true;
+    *from = "generation_config.json";
+    if (*out >= d->least && *out <= d->most)
+        return true;
+    report(m->s, (Span){0}, E5006, "generation_config.json: %s is %g; it must be from %g to %g",
+           d->wish, *out, d->least, d->most);
+    return false;
 }
 
-static void set_draw(const Model *m, const Args *args, Sequence *s) {
-    const char *t, *k, *p;
-    s->temperature = (float)setting(m, args, "--temperature", "temperature", 0.7, &t);
-    s->top_k = (int32_t)setting(m, args, "--top-k", "top_k", 0, &k);
-    s->top_p = (float)setting(m, args, "--top-p", "top_p", 0.9, &p);
+static bool set_draw(const Model *m, const Args *args, Sequence *s) {
+    static const Draw draws[] = {
+        {"--temperature", "temperature", 0.7, 0, 1e6},
+        {"--top-k", "top_k", 0, -1, INT32_MAX}, // -1 and 0: all
+        {"--top-p", "top_p", 0.9, 0, 1},
+    };
+    double value[3];
+    const char *from[3];
+    for (int i = 0; i < 3; i++) {
+        if (!setting(m, args, &draws[i], &value[i], &from[i]))
+            return false;
+    }
+    s->temperature = (float)value[0];
+    s->top_k = value[1] > 0 ? (int32_t)value[1] : 0;
+    s->top_p = (float)value[2];
     fprintf(stderr, "serin run: %s, prompt of %lld tokens, ", m->path, (long long)s->prompt);
     if (s->temperature == 0)
         fprintf(stderr, "greedy\n");
     else
         fprintf(stderr, "temperature %g (%s), top_k %d (%s), top_p %g (%s)\n",
-                (double)s->temperature, t, s->top_k, k, (double)s->top_p, p);
+                (double)s->temperature, from[0], s->top_k, from[1], (double)s->top_p, from[2]);
+    return true;
 }
 
 static int answer(Model *m, const Args *args, const RtTokenizer *t, const int32_t *ids,
@@ -92,8 +115,8 @@ static int answer(Model *m, const Args *args, const RtTokenizer *t, const int32_
     if (!args_has(args, "--tokens") && m->context >= 0 && count + tokens > m->context)
         tokens = m->context > count ? m->context - count : tokens;
     Sequence s = sequence_new(m->a, ids, count, tokens, (uint64_t)args_int(args, "--seed", 0), 0);
-    set_draw(m, args, &s);
-    bool good = stream_answer(m, t, &s, (int)args_int(args, "--threads", 0));
+    bool good =
+        set_draw(m, args, &s) && stream_answer(m, t, &s, (int)args_int(args, "--threads", 0));
     return good ? EXIT_FINE : EXIT_WRONG;
 }
 

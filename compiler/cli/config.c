@@ -2,6 +2,7 @@
 // can be freed at once.
 #include "cli/config.h"
 #include "runtime/json.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,7 @@ enum {
     KEY_ROOM = 400,        // bytes of a key
     SHOWN_ROOM = 96,       // bytes of a printed value
     JSON_BYTES = 4 << 20,  // of config.json
-    JSON_VALUES = 1 << 16, //
+    JSON_VALUES = 1 << 16, // in it
 };
 
 static const char *printable(Arena *a, const char *text, size_t size, size_t room) {
@@ -115,7 +116,7 @@ static void take_scalar(Session *s, ConfigKey *row, const RtJsonValue *v) {
     } else if (v->kind == RT_JSON_NUMBER) {
         row->kind = CONFIG_REAL;
         if (!rt_json_number(v, &row->real))
-            row->real = strtod("inf", NULL); // too large: no rule takes it
+            row->real = HUGE_VAL; // too large: no rule takes it
     } else if (rt_json_bool(v, &flag)) {
         row->kind = CONFIG_BOOL;
         row->integer = flag;

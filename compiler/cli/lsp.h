@@ -3,7 +3,7 @@
 #include "check/check.h"
 #include <cjson/cJSON.h>
 
-// ---- lsp_rpc.c: JSON-RPC over a stream ----------------------------------------------------------
+// ---- lsp_rpc.c: JSON-RPC over a stream ---------------------------------------------------------
 
 typedef enum {
     RPC_MESSAGE,   // an object was read
@@ -18,8 +18,7 @@ void rpc_write(FILE *out, cJSON *message); // deletes it
 void rpc_answer(FILE *out, const cJSON *id, cJSON *result);
 void rpc_error(FILE *out, const cJSON *id, int code, const char *text);
 
-// ---- lsp_docs.c: open documents
-// ------------------------------------------------------------------
+// ---- lsp_docs.c: open documents ----------------------------------------------------------------
 
 // A document with its latest text, checked.
 typedef struct {
@@ -43,8 +42,7 @@ cJSON *lsp_range(const Source *source, int start, int end);
 // What publishDiagnostics carries: those of the document, and those elsewhere at its beginning.
 cJSON *lsp_diagnostics(const Document *d);
 
-// ---- lsp_find.c: under the cursor
-// ----------------------------------------------------------------
+// ---- lsp_find.c: under the cursor --------------------------------------------------------------
 
 typedef struct {
     Span span;        // what was found; file 0 if nothing was

@@ -65,14 +65,15 @@ bool model_engine_early(Model *m) {
     return false;
 }
 
-static void report_fault(Model *m, const CompatFault *f, int64_t bytes) {
+static void report_fault(Model *m, const CompatFault *f) {
+    int64_t bytes = m->step ? opt_step_bytes(m->step) : -1;
     Span span = f->span.file ? f->span : m->serve.entry->name_span;
     bool plural = strncmp(f->cause, "are ", 4) == 0 || strncmp(f->cause, "choose ", 7) == 0;
     Diag *d = report(m->s, span, f->code, "%s can't run this: %s`%s` %s", m->engine,
                      plural ? "the token ids " : "", f->symbol, f->cause);
     if (f->inside.file)
         diag_note(m->s, d, f->inside, "in what is called there");
-    if (m->step)
+    if (bytes >= 0)
         diag_note(m->s, d, (Span){0}, "Serin serves it, with a cache of %lld bytes a token",
                   (long long)bytes);
     diag_help(m->s, d, "%s", f->fix);
@@ -80,7 +81,6 @@ static void report_fault(Model *m, const CompatFault *f, int64_t bytes) {
 
 bool model_engine(Model *m) {
     CompatFaults faults = {0};
-    int64_t bytes = 0;
     if (is_export(m))
         return true; // an entry of the block: the model comes first
     if (m->window) {
@@ -102,10 +102,8 @@ bool model_engine(Model *m) {
     }
     if (!m->step)
         return false; // reported by model_derive
-    for (int i = 0; i < m->step->state_count; i++)
-        bytes += m->step->states[i].bytes;
     opt_compat(m->step_core, m->step_entry, m->length, m->tokens, &faults);
     for (int i = 0; i < faults.len; i++)
-        report_fault(m, &faults.data[i], bytes);
+        report_fault(m, &faults.data[i]);
     return faults.len == 0;
 }

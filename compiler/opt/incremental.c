@@ -407,6 +407,16 @@ static StepPlan *derive(Derive d, CoreFn *entry, int tokens, int temperature, Ca
     return fine ? build(&d, entry, &roles) : NULL;
 }
 
+int64_t opt_step_bytes(const StepPlan *p) {
+    int64_t sum = 0;
+    for (int i = 0; i < p->state_count; i++) {
+        int64_t bytes = p->states[i].bytes;
+        if (bytes < 0 || __builtin_add_overflow(sum, bytes, &sum))
+            return -1;
+    }
+    return sum;
+}
+
 StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens, int temperature,
                    StrBuf *why, Causal **causal) {
     Derive d = {.core = c, .B = B, .S = S, .why = why};

@@ -30,6 +30,9 @@ typedef struct {
     const CoreFn *flat;         // what was proved: the entry, flat, giving logits
 } StepPlan;
 
+// Bytes of all states for one position of one row; -1 where that is no constant of 63 bits.
+int64_t opt_step_bytes(const StepPlan *p);
+
 // Derives the step of `entry`, a function of c (verified), and adds it and what it calls to c.
 // tokens and temperature are numbers of parameters after self; temperature is -1 if there is none.
 // B and S are the symbols of the axes of the tokens. What is drawn from is exposed: the operand of
