@@ -370,6 +370,7 @@ static void call_member(Checker *c, Expr *e) {
         report(c->s, callee->name_span, E1203, "`%s` is not public in `%s`", method->name,
                method->block->name);
     e->receiver = callee->a;
+    method->used = true;
     call_item(c, e, method);
 }
 

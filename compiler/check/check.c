@@ -72,6 +72,31 @@ static void unused_members(Program *p, const Item *item) {
     }
 }
 
+// Items that only their own module can name, and private methods. Entries are called from outside.
+static void unused_item(Program *p, const Item *item) {
+    switch (item->kind) {
+    case ITEM_KERNEL:
+    case ITEM_ENTRY:
+    case ITEM_BLOCK:
+    case ITEM_SERVE:
+        break;
+    default:
+        if (!item->used && !item->pub && item->name && item->name[0] != '_')
+            report(p->session, item->name_span, W1004, "%s `%s` is never used",
+                   item_kind_text(item->kind), item->name);
+    }
+    for (int i = 0; i < item->items.len; i++)
+        unused_item(p, item->items.data[i]);
+}
+
+static void unused_items(Program *p, const Module *m) {
+    for (int i = 0; i < m->items.len; i++) {
+        unused_members(p, m->items.data[i]);
+        if (!m->is_std || m == p->root)
+            unused_item(p, m->items.data[i]);
+    }
+}
+
 static void check_all(Program *p) {
     for (int i = 0; i < p->modules.len; i++) {
         for (int k = 0; k < p->modules.data[i]->items.len; k++)
@@ -81,10 +106,8 @@ static void check_all(Program *p) {
         for (int k = 0; k < p->modules.data[i]->items.len; k++)
             check_body(p, p->modules.data[i]->items.data[k]);
     }
-    for (int i = 0; i < p->modules.len; i++) {
-        for (int k = 0; k < p->modules.data[i]->items.len; k++)
-            unused_members(p, p->modules.data[i]->items.data[k]);
-    }
+    for (int i = 0; i < p->modules.len; i++)
+        unused_items(p, p->modules.data[i]);
     check_recursion(p);
     for (int i = 0; i < p->modules.len; i++)
         unused_imports(p, p->modules.data[i]);

@@ -58,11 +58,13 @@ void check_grad(Checker *c, Item *item) {
     grad.body = item->grad_body;
     Checker inner = *c;
     inner.fn = &grad;
-    inner.callees = NULL; // it may call its own op
+    inner.callees = NULL; // it may call its own op, which is no use of it
+    bool used = item->used;
     Scope scope;
     scope_push(&inner, &scope);
     for (int i = 0; i < 2; i++)
         declare(&inner, item->grad_params.data[i], item->name_span, item->type, false)->used = true;
     check_stmts(&inner, &grad.body, true);
     scope_pop(&inner);
+    item->used = used;
 }

@@ -79,6 +79,11 @@ static RefKind kind_of(const Item *item) {
     }
 }
 
+static Ref item_ref(Item *item) {
+    item->used = true;
+    return (Ref){.kind = kind_of(item), .item = item};
+}
+
 static bool find_in_block(Checker *c, Name name, Ref *ref) {
     if (!c->block)
         return false;
@@ -87,7 +92,7 @@ static bool find_in_block(Checker *c, Name name, Ref *ref) {
     if (m)
         *ref = (Ref){.kind = REF_MEMBER, .member = m};
     else if (item)
-        *ref = (Ref){.kind = kind_of(item), .item = item};
+        *ref = item_ref(item);
     else
         return find_generic(c->block, name, ref);
     return true;
@@ -110,10 +115,8 @@ Ref lookup(Checker *c, Name name) {
         if (!item && !im->name && im->module)
             return (Ref){.kind = REF_MODULE, .module = im->module};
     }
-    if (item) {
-        item->used = true;
-        return (Ref){.kind = kind_of(item), .item = item};
-    }
+    if (item)
+        return item_ref(item);
     int b = builtin_find(name);
     if (b >= 0)
         return (Ref){.kind = REF_BUILTIN, .builtin = b};

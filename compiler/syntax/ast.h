@@ -403,7 +403,7 @@ struct Item {
     const Expr *setting;   // const: value given from outside instead of `value`, or NULL
     int variant_or_bool;   // const of an enum or bool
     int local_count;
-    bool used;
+    bool used;             // named by something in the program
 };
 
 // An import: `use path::{x, y as z}` gives one of these for each name; `use path` one with name

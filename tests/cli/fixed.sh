@@ -51,7 +51,7 @@ block Model {
         return x
     }
 
-    fn last_row<B: Dim, S: Dim>(x: Tensor[B, S, 8; f32]) -> Tensor[B, 8; f32]
+    pub fn last_row<B: Dim, S: Dim>(x: Tensor[B, S, 8; f32]) -> Tensor[B, 8; f32]
     where S > 0 {
         return x[:, S - 1, :]
     }

@@ -10,12 +10,12 @@ answers() {
 
 uri=file:///nowhere/a%20model.serin
 # 0 module m
-# 1 fn f<N: Dim>(x: Tensor[N, 3; f32]) -> Tensor[N; f32] {
+# 1 pub fn f<N: Dim>(x: Tensor[N, 3; f32]) -> Tensor[N; f32] {
 # 2     let y[i] = sum[j] x[i, j]
 # 3     return y + twice(x)[:, 0] // (an emoji)
 # 4 }
 # 5 fn twice<N: Dim>(x: Tensor[N, 3; f32]) -> Tensor[N, 3; f32] { return x * 2.0 }
-good='module m\nfn f<N: Dim>(x: Tensor[N, 3; f32]) -> Tensor[N; f32] {\n    let y[i] = sum[j] x[i, j]\n    return /* \ud83d\ude00 */ y + twice(x)[:, 0]\n}\nfn twice<N: Dim>(x: Tensor[N, 3; f32]) -> Tensor[N, 3; f32] { return x * 2.0 }\n'
+good='module m\npub fn f<N: Dim>(x: Tensor[N, 3; f32]) -> Tensor[N; f32] {\n    let y[i] = sum[j] x[i, j]\n    return /* \ud83d\ude00 */ y + twice(x)[:, 0]\n}\nfn twice<N: Dim>(x: Tensor[N, 3; f32]) -> Tensor[N, 3; f32] { return x * 2.0 }\n'
 bad='module m\nfn f(x: Tensor[2, 3; f32]) -> Tensor[3; f32] {\n    let y[i] = sum[j] x[i, j]\n    return y\n}\n'
 document() { echo "{\"textDocument\":{\"uri\":\"$uri\",\"languageId\":\"serin\",\"version\":1,\"text\":\"$1\"}}"; }
 change() { echo "{\"textDocument\":{\"uri\":\"$uri\",\"version\":2},\"contentChanges\":[{\"text\":\"$1\"}]}"; }
