@@ -3,6 +3,7 @@
 #include "cli/generate.h"
 #include "cli/model.h"
 #include "lower/lower.h"
+#include "opt/inplace.h"
 
 // Batch 1, whether it is a generic of the block or of the entry; S stays a symbol.
 static GenericArg *entry_args(Model *m, const Item *entry, const Dim **length) {
@@ -59,7 +60,10 @@ int model_written(Model *m) {
         return EXIT_WRONG;
     }
     bound_context(m);
-    return model_verify(m, m->step_core, "lowering");
+    int code = model_verify(m, m->step_core, "lowering");
+    if (code != EXIT_FINE || !opt_inplace(m->step_core))
+        return code;
+    return model_verify(m, m->step_core, "writing in place");
 }
 
 // ---- Running -----------------------------------------------------------------------------------
