@@ -175,6 +175,7 @@ static const char *const reserved[] = {
     "larger",
     "arena_bytes",
     "model_open",
+    "model_verify",
     "model_close",
     "session_new",
     "session_free",

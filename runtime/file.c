@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,13 +63,44 @@ enum { BUFFER = 1 << 16, NAME_TRIES = 1000 };
 
 struct RtWriter {
     int fd;                       // the temporary file
+    bool nameless;                // it has no name yet: nothing is left behind if we are killed
     int error;                    // errno of the first failure, else 0
     uint64_t flushed;             // bytes in the file
     size_t held;                  // bytes in the buffer
     unsigned char buffer[BUFFER]; // bytes not yet written
     char *temporary;              // its path, in names
+    size_t room;                  // for that
     char names[];                 // the final path, NUL, the temporary one, NUL
 };
+
+// A file without a name in the folder of `path`, where the system has such.
+static bool open_nameless(RtWriter *w, const char *path, size_t room) {
+    const char *slash = strrchr(path, '/');
+    size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    snprintf(w->temporary, room, "%.*s", (int)(folder ? folder : 1), folder ? path : ".");
+    bool can = folder < INT_MAX && access("/proc/self/fd", X_OK) == 0;
+    w->fd = can ? open(w->temporary, O_TMPFILE | O_RDWR | O_CLOEXEC, 0666) : -1;
+    return w->fd >= 0;
+}
+
+// A temporary name for the file beside `path`: a new file, or the nameless one.
+static bool take_name(RtWriter *w, const char *path, size_t room) {
+    char self[40];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", w->fd);
+    for (int i = 0; i < NAME_TRIES; i++) {
+        snprintf(w->temporary, room, "%s.tmp-%ld-%d", path, (long)getpid(), i);
+        bool took;
+        if (w->nameless) {
+            took = linkat(AT_FDCWD, self, AT_FDCWD, w->temporary, AT_SYMLINK_FOLLOW) == 0;
+        } else {
+            w->fd = open(w->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+            took = w->fd >= 0;
+        }
+        if (took || errno != EEXIST)
+            return took;
+    }
+    return false;
+}
 
 RtWriter *rt_writer_open(const char *path, RtError *err) {
     size_t length = strlen(path), room = length + 48;
@@ -79,17 +111,13 @@ RtWriter *rt_writer_open(const char *path, RtError *err) {
     }
     memcpy(w->names, path, length + 1);
     w->temporary = w->names + length + 1;
+    w->room = room;
     w->error = 0;
     w->flushed = 0;
     w->held = 0;
     w->fd = -1;
-    for (int i = 0; w->fd < 0 && i < NAME_TRIES; i++) {
-        snprintf(w->temporary, room, "%s.tmp-%ld-%d", path, (long)getpid(), i);
-        w->fd = open(w->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (w->fd < 0 && errno != EEXIST)
-            break;
-    }
-    if (w->fd >= 0)
+    w->nameless = open_nameless(w, path, room);
+    if (w->nameless || take_name(w, path, room))
         return w;
     rt_fail(err, "%s: cannot be created: %s", w->temporary, strerror(errno));
     free(w);
@@ -154,6 +182,10 @@ bool rt_writer_commit(RtWriter *w, RtError *err) {
     flush(w);
     if (!w->error && fsync(w->fd) != 0 && errno != EINVAL && errno != EROFS)
         w->error = errno;
+    if (!w->error && w->nameless) {
+        w->nameless = !take_name(w, w->names, w->room);
+        w->error = w->nameless ? errno : 0;
+    }
     if (close(w->fd) != 0 && !w->error)
         w->error = errno;
     w->fd = -1;
@@ -162,7 +194,8 @@ bool rt_writer_commit(RtWriter *w, RtError *err) {
     bool ok = !w->error;
     if (!ok) {
         rt_fail(err, "%s: cannot be written: %s", w->names, strerror(w->error));
-        unlink(w->temporary);
+        if (!w->nameless)
+            unlink(w->temporary);
     }
     free(w);
     return ok;
@@ -172,6 +205,7 @@ void rt_writer_abort(RtWriter *w) {
     if (!w)
         return;
     close(w->fd);
-    unlink(w->temporary);
+    if (!w->nameless)
+        unlink(w->temporary);
     free(w);
 }

@@ -68,6 +68,7 @@ static bool add_file(RtWeights *w, const char *path, bool may_be_gguf, RtError *
     if (!rt_file_map(&part->file, path, err))
         return false;
     bool gguf = part->file.size >= 4 && memcmp(part->file.data, "GGUF", 4) == 0;
+    gguf |= may_be_gguf && ends_with(path, ".gguf"); // then its parser says what is wrong
     if (gguf && !may_be_gguf)
         return rt_fail(err, "%s: a GGUF file where a safetensors shard was expected", path);
     if (gguf)

@@ -2,6 +2,7 @@
 #include "check/internal.h"
 #include "check/package.h"
 #include "syntax/parse.h"
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -157,6 +158,9 @@ Program *check_path(Session *s, const char *path, SettingVec *settings) {
     const char *why = NULL;
     path = check_root(s->arena, path);
     Source *source = source_load(s->arena, path, &why);
+    struct stat st;
+    if (!source && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+        why = "a folder needs src/lib.serin (a package) or config.json (a checkpoint)";
     if (!source) {
         report(s, (Span){0}, E1202, "%s can't be read: %s", path, why);
         return NULL;
@@ -165,11 +169,13 @@ Program *check_path(Session *s, const char *path, SettingVec *settings) {
 }
 
 bool check_setting(Program *p, Setting *setting, const Generic *g, GenericArg *out) {
-    char *end;
-    long long v = strtoll(setting->value, &end, 10);
+    size_t digits = strspn(setting->value, "0123456789");
+    errno = 0;
+    long long v = strtoll(setting->value, NULL, 10);
+    bool whole = digits && !setting->value[digits] && !errno;
     *out = (GenericArg){.bound = true};
     Dtype t;
-    if (g->kind == GENERIC_DIM && *setting->value && !*end && v >= 0) {
+    if (g->kind == GENERIC_DIM && whole) {
         out->dim = dim_const(p->dims, v);
     } else if (g->kind >= GENERIC_DTYPE && dtype_find(setting->value, &t) &&
                elem_satisfies(elem_of(t), g->kind)) {

@@ -15,6 +15,7 @@ typedef struct {
     const char *origin; // for messages: "--set", "config.json: rope_theta"
     Span span;          // where a card gives it; else no place
     bool weak;          // a card's: it may stay unused
+    bool flag;          // the command line's
     bool used;
 } Setting;
 typedef VEC(Setting) SettingVec;

@@ -1,6 +1,7 @@
 // Parsing flags by their table; see args.h.
 #include "cli/args.h"
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,30 +14,42 @@ static int find_flag(const Args *args, const char *name, size_t length) {
     return -1;
 }
 
-static bool is_int(const char *text, int64_t *value) {
-    char *end;
-    errno = 0;
-    *value = strtoll(text, &end, 10);
-    return *text >= '0' && *text <= '9' && !*end && !errno;
+static bool is_digits(const char *text) {
+    return *text && strspn(text, "0123456789") == strlen(text);
 }
 
+// Digits up to `most`.
+static bool is_int(const char *text, uint64_t most, uint64_t *value) {
+    errno = 0;
+    *value = is_digits(text) ? strtoull(text, NULL, 10) : 0;
+    return is_digits(text) && !errno && *value <= most;
+}
+
+// Read as f32 at once: an exported program does so, and reading it as f64 first would round twice.
 static bool is_number(const char *text, double *value) {
     char *end;
-    *value = strtod(text, &end);
+    *value = (double)strtof(text, &end);
     bool plain = strspn(text, "0123456789.eE+-") == strlen(text);
-    return *text && plain && !*end && isfinite(*value) && !signbit(*value);
+    return *text && plain && !*end && isfinite(*value) && *value >= 0;
 }
 
 static bool check_value(const Flag *f, const char *text) {
-    int64_t i;
+    uint64_t most = f->kind == FLAG_SEED ? UINT64_MAX : INT64_MAX, i;
+    bool whole = f->kind == FLAG_INT || f->kind == FLAG_COUNT || f->kind == FLAG_SEED;
     double d;
-    if (f->kind == FLAG_INT && !is_int(text, &i)) {
-        fprintf(stderr, "serin: %s needs an integer, not \"%s\"\n", f->name, text);
+    if (whole && !is_digits(text)) {
+        fprintf(stderr, "serin: %s needs an integer that is not negative, not \"%s\"\n", f->name,
+                text);
+        return false;
+    }
+    if (whole && (!is_int(text, most, &i) || (f->kind == FLAG_COUNT && !i))) {
+        fprintf(stderr, "serin: %s is %d to %" PRIu64 ", not %s\n", f->name, f->kind == FLAG_COUNT,
+                most, text);
         return false;
     }
     if (f->kind == FLAG_NUMBER && !is_number(text, &d)) {
-        fprintf(stderr, "serin: %s needs a number that is not negative, not \"%s\"\n", f->name,
-                text);
+        fprintf(stderr, "serin: %s needs a number of f32 that is not negative, not \"%s\"\n",
+                f->name, text);
         return false;
     }
     return true;
@@ -44,6 +57,10 @@ static bool check_value(const Flag *f, const char *text) {
 
 static bool set_flag(Arena *a, Args *out, int i, const char *text) {
     const Flag *f = &out->flags[i];
+    if (f->kind == FLAG_TEXT && !*text) {
+        fprintf(stderr, "serin: %s needs a value that is not empty\n", f->name);
+        return false;
+    }
     if (!check_value(f, text))
         return false;
     if (f->kind == FLAG_MANY) {
@@ -109,8 +126,23 @@ bool args_has(const Args *args, const char *flag) {
 
 int64_t args_int(const Args *args, const char *flag, int64_t fallback) {
     const char *text = args_text(args, flag);
-    int64_t v;
-    return text && is_int(text, &v) ? v : fallback;
+    uint64_t v;
+    return text && is_int(text, INT64_MAX, &v) ? (int64_t)v : fallback;
+}
+
+uint64_t args_seed(const Args *args, const char *flag) {
+    const char *text = args_text(args, flag);
+    uint64_t v;
+    return text && is_int(text, UINT64_MAX, &v) ? v : 0;
+}
+
+bool args_within(const Args *args, const char *flag, int64_t least, int64_t most) {
+    int64_t v = args_int(args, flag, least);
+    if (v >= least && v <= most)
+        return true;
+    fprintf(stderr, "serin: %s is %" PRId64 " to %" PRId64 ", not %" PRId64 "\n", flag, least, most,
+            v);
+    return false;
 }
 
 double args_number(const Args *args, const char *flag, double fallback) {

@@ -6,7 +6,9 @@ typedef enum {
     FLAG_BOOL,   // --json
     FLAG_TEXT,   // --prompt "1 2 3"; at most once
     FLAG_INT,    // --tokens 16; an integer, not negative
-    FLAG_NUMBER, // --temperature 0.8; a finite number, not negative
+    FLAG_COUNT,  // --ctx 64; an integer of at least 1
+    FLAG_SEED,   // --seed 7; an integer of 64 bits, not negative
+    FLAG_NUMBER, // --temperature 0.8; a finite number of f32, not negative
     FLAG_MANY,   // --set NAME=VALUE; any number of times
 } FlagKind;
 
@@ -33,7 +35,11 @@ bool args_parse(Arena *a, const Flag *flags, int count, int argc, char **argv, A
 bool args_has(const Args *args, const char *flag);
 const char *args_text(const Args *args, const char *flag); // NULL if absent
 int64_t args_int(const Args *args, const char *flag, int64_t fallback);
+uint64_t args_seed(const Args *args, const char *flag); // 0 if absent
 double args_number(const Args *args, const char *flag, double fallback);
+
+// Is an integer's flag absent or in a range? False after a message to stderr.
+bool args_within(const Args *args, const char *flag, int64_t least, int64_t most);
 
 // Aligned help of the flags.
 void args_help(FILE *out, const Flag *flags, int count);

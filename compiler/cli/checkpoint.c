@@ -34,7 +34,9 @@ bool checkpoint_is(const char *path) {
     size_t n = f ? fread(magic, 1, sizeof magic, f) : 0;
     if (f)
         fclose(f);
-    return n == sizeof magic && memcmp(magic, "GGUF", sizeof magic) == 0;
+    size_t length = strlen(path);
+    bool there = f != NULL, named = length > 5 && strcmp(path + length - 5, ".gguf") == 0;
+    return there && (named || (n == sizeof magic && memcmp(magic, "GGUF", sizeof magic) == 0));
 }
 
 // ---- Reading -----------------------------------------------------------------------------------

@@ -12,8 +12,8 @@
 
 typedef struct Checkpoint Checkpoint; // owns the mapped weights; texts are the session's
 
-// True for a folder with config.json, and for a regular file that begins as GGUF does, whatever its
-// name.
+// True for a folder with config.json, and for a regular file that begins as GGUF does or is
+// called NAME.gguf.
 bool checkpoint_is(const char *path);
 
 // Opens the weights, reads config.json or the GGUF metadata, finds the binding of its architecture

@@ -8,8 +8,8 @@
 static const Flag flags[] = {
     MODEL_FLAGS,
     {"--block", FLAG_TEXT, "NAME", "the block, where there is no serve block"},
-    {"--rows", FLAG_INT, "N", "sequences at once (1)"},
-    {"--chunk", FLAG_INT, "N", "tokens of a prompt read at a time (128)"},
+    {"--rows", FLAG_COUNT, "N", "sequences at once (1)"},
+    {"--chunk", FLAG_COUNT, "N", "tokens of a prompt read at a time (128)"},
     {"--json", FLAG_BOOL, NULL, "the numbers as one JSON object"},
 };
 
@@ -139,8 +139,8 @@ static int plan_model(Arena *a, const Args *args, Target *t) {
         .rows = args_int(args, "--rows", 1), .chunk = args_int(args, "--chunk", 128), .good = true};
     if (args->paths.len != 1)
         return usage_error("plan takes one PATH");
-    if (p.rows < 1 || p.rows > 65536 || p.chunk < 1 || p.chunk > INT32_MAX)
-        return usage_error("--rows is 1 to 65536, --chunk at least 1");
+    if (!args_within(args, "--rows", 1, 65536) || !args_within(args, "--chunk", 1, INT32_MAX))
+        return EXIT_USAGE;
     int code = model_open(a, args->paths.data[0], args, m);
     if (code == EXIT_FINE && (!m->serve.block || m->serve.decode))
         return plan_states(args, t);

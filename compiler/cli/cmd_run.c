@@ -9,7 +9,7 @@ static const Flag run_flags[] = {
     {"--temperature", FLAG_NUMBER, "X", "0 is greedy (the model's wish, else 0.7)"},
     {"--top-k", FLAG_INT, "K", "draws among the K likeliest (the model's wish, else all)"},
     {"--top-p", FLAG_NUMBER, "P", "draws among those of share P (the model's wish, else 0.9)"},
-    {"--seed", FLAG_INT, "S", "of the draws (0)"},
+    {"--seed", FLAG_SEED, "S", "of the draws (0)"},
     MODEL_FLAGS,
     {"--threads", FLAG_INT, "N", "0: one for each processor (0)"},
 };
@@ -114,7 +114,7 @@ static int answer(Model *m, const Args *args, const RtTokenizer *t, const int32_
     int64_t tokens = args_int(args, "--tokens", 32);
     if (!args_has(args, "--tokens") && m->context >= 0 && count + tokens > m->context)
         tokens = m->context > count ? m->context - count : tokens;
-    Sequence s = sequence_new(m->a, ids, count, tokens, (uint64_t)args_int(args, "--seed", 0), 0);
+    Sequence s = sequence_new(m->a, ids, count, tokens, args_seed(args, "--seed"), 0);
     bool good =
         set_draw(m, args, &s) && stream_answer(m, t, &s, (int)args_int(args, "--threads", 0));
     return good ? EXIT_FINE : EXIT_WRONG;
@@ -163,9 +163,11 @@ static int run_text(Model *m, const Args *args, const char *text) {
 static int run(Arena *a, const Args *args) {
     if (args->paths.len != 2)
         return usage_error("run takes a SOURCE and a text in quotes");
-    if (args_int(args, "--tokens", 32) > 1 << 24 || args_int(args, "--threads", 0) > 256 ||
-        args_int(args, "--top-k", 0) > INT32_MAX || args_number(args, "--top-p", 1) > 1)
-        return usage_error("--tokens is at most 16777216, --threads 256, --top-p 1");
+    if (!args_within(args, "--tokens", 0, 1 << 24) || !args_within(args, "--threads", 0, 256) ||
+        !args_within(args, "--top-k", 0, INT32_MAX))
+        return EXIT_USAGE;
+    if (args_number(args, "--top-p", 1) > 1)
+        return usage_error("--top-p is 0 to 1, not %s", args_text(args, "--top-p"));
     Model m;
     int code = model_open(a, args->paths.data[0], args, &m);
     if (code == EXIT_FINE)

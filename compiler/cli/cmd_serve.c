@@ -9,11 +9,11 @@ static const Flag flags[] = {
     {"--prompt", FLAG_MANY, "IDS", "token ids, separated by spaces; several form a batch"},
     {"--tokens", FLAG_INT, "N", "how many to generate (16)"},
     {"--temperature", FLAG_NUMBER, "X", "0 is greedy (the entry's own default)"},
-    {"--seed", FLAG_INT, "S", "of the draws (0)"},
+    {"--seed", FLAG_SEED, "S", "of the draws (0)"},
     MODEL_FLAGS,
     {"--precision", FLAG_TEXT, "P", "stored: as the weights are (the only one so far)"},
     {"--backend", FLAG_TEXT, "B", "interp (the only one so far)"},
-    {"--chunk", FLAG_INT, "N", "tokens of a prompt read at a time (128)"},
+    {"--chunk", FLAG_COUNT, "N", "tokens of a prompt read at a time (128)"},
     {"--whole", FLAG_BOOL, NULL, "no cache: the whole context for every token"},
     {"--logits", FLAG_TEXT, "FILE", "writes the logits of each row's last token, f32"},
     {"--threads", FLAG_INT, "N", "0: one for each processor (0)"},
@@ -76,7 +76,7 @@ static Prompts read_prompts(Arena *a, const Args *args) {
         if (!ids)
             return (Prompts){NULL, 0};
         p.rows[p.count++] = sequence_new(a, ids, count, args_int(args, "--tokens", 16),
-                                         (uint64_t)args_int(args, "--seed", 0), 0);
+                                         args_seed(args, "--seed"), 0);
     }
     if (!p.count)
         usage_error("serve needs --prompt \"1 2 3\"");
@@ -132,10 +132,9 @@ static int serve(Arena *a, const Args *args, Model *m) {
         return usage_error("serve takes one PATH and --prompt \"1 2 3\"");
     if (!only(args, "--backend", "interp") || !only(args, "--precision", "stored"))
         return EXIT_USAGE;
-    int64_t chunk = args_int(args, "--chunk", 128);
-    if (args_int(args, "--tokens", 16) > 1 << 24 || args_int(args, "--threads", 0) > 256 ||
-        chunk < 1 || chunk > 1 << 16)
-        return usage_error("--tokens is at most 16777216, --threads 256, --chunk 1 to 65536");
+    if (!args_within(args, "--tokens", 0, 1 << 24) || !args_within(args, "--threads", 0, 256) ||
+        !args_within(args, "--chunk", 1, 1 << 16))
+        return EXIT_USAGE;
     Prompts p = read_prompts(a, args);
     if (!p.rows)
         return EXIT_USAGE;

@@ -12,17 +12,16 @@ int32_t *parse_ids(Arena *a, const char *text, int64_t *count) {
         p += strspn(p, " \t\n");
         if (!*p)
             break;
-        char *end;
+        size_t digits = strspn(p, "0123456789"), size = strcspn(p, " \t\n");
         errno = 0;
-        long v = strtol(p, &end, 10);
-        bool good =
-            *p >= '0' && *p <= '9' && !errno && v <= INT32_MAX && (!*end || strchr(" \t\n", *end));
-        if (!good) {
-            usage_error("token ids are integers separated by spaces, not \"%s\"", p);
+        long v = strtol(p, NULL, 10);
+        if (digits != size || errno || v > INT32_MAX) {
+            usage_error("token ids are integers from 0 to %d separated by spaces, not \"%.*s\"",
+                        INT32_MAX, (int)(size < 80 ? size : 80), p);
             return NULL;
         }
         vec_push(a, &ids, (int32_t)v);
-        p = end;
+        p += size;
     }
     *count = ids.len;
     if (!ids.len)

@@ -33,6 +33,14 @@ static bool wants_help(int argc, char **argv) {
     return false;
 }
 
+// What was printed must have arrived.
+static int flushed(int code) {
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || code != EXIT_FINE)
+        return code;
+    fputs("serin: stdout can't be written\n", stderr);
+    return EXIT_WRONG;
+}
+
 static int run_command(const Command *c, int argc, char **argv) {
     if (wants_help(argc, argv)) {
         print_help(stdout, c);
@@ -44,10 +52,6 @@ static int run_command(const Command *c, int argc, char **argv) {
     if (args_parse(a, c->flags, c->flag_count, argc - 2, argv + 2, &args))
         code = c->run(a, &args);
     arena_free(a);
-    if (fflush(stdout) != 0 && code == EXIT_FINE) {
-        fputs("serin: stdout can't be written\n", stderr);
-        code = EXIT_WRONG;
-    }
     return code;
 }
 
@@ -56,15 +60,15 @@ int main(int argc, char **argv) {
     bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
     if (help) {
         print_commands(stdout);
-        return EXIT_FINE;
+        return flushed(EXIT_FINE);
     }
     if (strcmp(name, "--version") == 0) {
         puts("serin 0.1");
-        return EXIT_FINE;
+        return flushed(EXIT_FINE);
     }
     for (int i = 0; i < COMMANDS; i++) {
         if (strcmp(commands[i]->name, name) == 0)
-            return run_command(commands[i], argc, argv);
+            return flushed(run_command(commands[i], argc, argv));
     }
     if (*name)
         fprintf(stderr, "serin: there is no command \"%s\"\n\n", name);

@@ -9,6 +9,7 @@
 #include "opt/greedy.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 // ---- Settings ----------------------------------------------------------------------------------
 
@@ -18,10 +19,14 @@ static bool add_setting(Model *m, const char *flag, const char *text) {
         usage_error("%s needs NAME=VALUE, not \"%s\"", flag, text);
         return false;
     }
-    Setting set = {.value = arena_printf(m->a, "%s", equals + 1), .origin = flag};
+    Setting set = {.value = arena_printf(m->a, "%s", equals + 1), .origin = flag, .flag = true};
     set.name = intern(m->s->names, (Str){text, (int)(equals - text)});
     for (int i = 0; i < m->settings.len; i++) {
         if (m->settings.data[i].name == set.name) { // the command line wins
+            if (m->settings.data[i].flag) {
+                usage_error("%s gives `%s` a second value", flag, set.name);
+                return false;
+            }
             m->settings.data[i] = set;
             return true;
         }
@@ -128,6 +133,11 @@ static bool bind_generics(Model *m, Item *decl, GenericArg *out) {
 int model_open(Arena *a, const char *path, const Args *args, Model *m) {
     *m = (Model){.s = session_new(), .a = a, .path = path, .context = -1};
     bool checkpoint = checkpoint_is(path);
+    const char *weights = args_text(args, "--weights");
+    if (weights && access(weights, F_OK) != 0) {
+        report(m->s, (Span){0}, E5004, "the weights file %s does not exist", weights);
+        return EXIT_USAGE;
+    }
     int code = checkpoint ? check_checkpoint(m, args) : check_source(m, args);
     if (code != EXIT_FINE)
         return code;

@@ -47,7 +47,7 @@ typedef struct {
 #define MODEL_FLAGS                                                                                \
     {"--weights", FLAG_TEXT, "FILE", "the weights, instead of the program's own"},                 \
         {"--entry", FLAG_TEXT, "NAME", "the generation entry"},                                    \
-        {"--ctx", FLAG_INT, "N", "bound of the context, in tokens"},                               \
+        {"--ctx", FLAG_COUNT, "N", "bound of the context, in tokens"},                             \
         {"--dim", FLAG_MANY, "NAME=N", "binds a dimension"}, {                                     \
         "--set", FLAG_MANY, "NAME=VALUE", "sets a generic or an annotated constant"                \
     }

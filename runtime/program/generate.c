@@ -155,9 +155,13 @@ static int run(const Options *o, const char *weights) {
         fprintf(stderr, "error: %s\n", error);
         return 1;
     }
-    int code = generate(o, file);
+    int code = 1;
+    if (model_verify(file, weights, error, sizeof error))
+        code = generate(o, file);
+    else
+        fprintf(stderr, "error: %s\n", error);
     model_close(file);
-    if (fflush(stdout) != 0 && !code) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && !code) {
         fprintf(stderr, "error: the output could not be written\n");
         code = 1;
     }

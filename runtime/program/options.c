@@ -103,7 +103,7 @@ int parse_options(Options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);
-            return 1;
+            return fflush(stdout) == 0 ? 1 : 2;
         }
         if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--memory") == 0) {
             *(argv[i][2] == 'j' ? &o->json : &o->memory) = true;
