@@ -253,7 +253,6 @@ static void build_pick(FnBuild *b, Val v) {
 
 // to = from: elements, or one scalar.
 static void copy(FnBuild *b, const CoreType *t, const Expr *to, const Expr *from) {
-    Arena *a = b->arena;
     if (t->rank == 0) {
         Stmt *s = emit(b, S_SET);
         s->target = to;
@@ -265,7 +264,6 @@ static void copy(FnBuild *b, const CoreType *t, const Expr *to, const Expr *from
     const Expr *bytes = dim_expr(b, dim_mul(dims, elements(b->module, t), size));
     const Expr *args[] = {to, from, bytes};
     emit(b, S_DO)->value = x_call(b->module, "memcpy", loop_pointer(t->dtype, false), 3, args);
-    (void)a;
 }
 
 static bool used_again(const Value *loop, int before) {

@@ -73,7 +73,7 @@ bool check_serve(Program *p, const char *entry, Serve *out);
 
 // The greatest value of a generic that the where clauses of its declaration and of `also` state as
 // a constant, or -1: `S <= 256` gives 256.
-int64_t check_bound(Program *p, const Item *decl, const Generic *g);
+int64_t check_bound(const Item *decl, const Generic *g);
 
 // ---- For the lowering --------------------------------------------------------------------------
 

@@ -567,7 +567,7 @@ void check_expr(Checker *c, Expr *e, const Type *want) {
         refuse(c, e, E2124, "a `for` with a value is a whole right side");
         break;
     case EXPR_REDUCE:
-        check_reduce(c, e, want);
+        check_reduce(c, e);
         break;
     case EXPR_TUPLE:
         check_tuple(c, e, want);

@@ -395,9 +395,8 @@ static bool reduces(Checker *c, Expr *e, Elem elem) {
     return false;
 }
 
-void check_reduce(Checker *c, Expr *e, const Type *want) {
+void check_reduce(Checker *c, Expr *e) {
     Notation n;
-    (void)want;
     bool good = push_notation(c, &n, &e->indices);
     check_expr(c, e->a, NULL);
     c->notation = n.outer;
@@ -427,8 +426,7 @@ void check_reduce(Checker *c, Expr *e, const Type *want) {
         e->type = type_scalar(c->a, elem);
 }
 
-static void add_axes(Checker *c, IndexVar *v, Axis *axes, int *n) {
-    (void)c;
+static void add_axes(const IndexVar *v, Axis *axes, int *n) {
     if (!v->pack)
         axes[(*n)++] = (Axis){v->extent, NULL};
     for (int i = 0; v->pack && i < v->axis_count; i++)
@@ -454,7 +452,7 @@ void check_notation(Checker *c, Stmt *st) {
     }
     Axis *axes = NEW_N(c->a, Axis, room);
     for (int i = 0; good && i < st->indices.len; i++)
-        add_axes(c, st->indices.data[i], axes, &rank);
+        add_axes(st->indices.data[i], axes, &rank);
     if (good)
         type = type_tensor(c->a, st->value->type->elem, rank, axes);
     st->local = declare(c, st->name, st->name_span, type, false);

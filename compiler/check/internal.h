@@ -107,14 +107,14 @@ bool is_error(const Expr *e);
 
 // index.c, call.c, builtin.c, stmt.c, pattern.c, binary.c
 void check_index(Checker *c, Expr *e);
-void check_reduce(Checker *c, Expr *e, const Type *want);
+void check_reduce(Checker *c, Expr *e);
 void check_notation(Checker *c, Stmt *st);
 void check_call(Checker *c, Expr *e, const Type *want);
 void check_builtin(Checker *c, Expr *e, const Type *want);
 void check_binary(Checker *c, Expr *e, const Type *want);
 void check_match(Checker *c, Expr *e, const Type *want);
 void check_stmts(Checker *c, StmtVec *body, bool is_fn_body);
-void check_scan(Checker *c, Expr *e, const Type *want);
+void check_scan(Checker *c, Expr *e);
 void check_grad(Checker *c, Item *item); // the grad clause of an op, if it has one
 
 // kernel.c: kernels, and ops bound to them
@@ -130,4 +130,3 @@ void check_binding(Checker *c, Item *op); // the kernel of an op, if it has one
 void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim);
 enum { ARM_ALL = -2 }; // the pattern of an arm matches everything
 int check_arm_pattern(Checker *c, Pattern *p, const Type *type);
-void use_import(Checker *c, Import *i);

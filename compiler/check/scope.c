@@ -98,11 +98,6 @@ static bool find_in_block(Checker *c, Name name, Ref *ref) {
     return true;
 }
 
-void use_import(Checker *c, Import *i) {
-    (void)c;
-    i->used = true;
-}
-
 Ref lookup(Checker *c, Name name) {
     Ref ref = {0};
     if (find_in_fn(c, name, &ref) || find_in_block(c, name, &ref))
@@ -110,7 +105,7 @@ Ref lookup(Checker *c, Name name) {
     Item *item = module_item(c->module, name);
     Import *im = item ? NULL : module_import(c->module, name);
     if (im) {
-        use_import(c, im);
+        im->used = true;
         item = im->item;
         if (!item && !im->name && im->module)
             return (Ref){.kind = REF_MODULE, .module = im->module};

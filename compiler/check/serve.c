@@ -266,9 +266,8 @@ bool check_serve(Program *p, const char *entry, Serve *out) {
 
 // ---- Bounds ------------------------------------------------------------------------------------
 
-int64_t check_bound(Program *p, const Item *decl, const Generic *g) {
+int64_t check_bound(const Item *decl, const Generic *g) {
     int64_t least = -1;
-    (void)p;
     for (int i = 0; decl && i < decl->where.len; i++) {
         const Where *w = &decl->where.data[i];
         int64_t v;

@@ -66,7 +66,7 @@ int check_arm_pattern(Checker *c, Pattern *p, const Type *type) {
 // The right side of let, var, assignment, return: a scan is allowed here.
 static void check_value(Checker *c, Expr *e, const Type *want) {
     if (e->kind == EXPR_FOR && !e->parens)
-        check_scan(c, e, want);
+        check_scan(c, e);
     else
         check_expr(c, e, want);
 }
@@ -280,8 +280,7 @@ static const Type *stacked(Checker *c, const Type *t, const Dim *n) {
 }
 
 // for i in a..b { ... yield v }: the yields stacked on a new leading axis.
-void check_scan(Checker *c, Expr *e, const Type *want) {
-    (void)want;
+void check_scan(Checker *c, Expr *e) {
     make_error(e);
     bool good = check_range(c, e->a, e->b, &e->from, &e->to, E2123);
     Scope scope;

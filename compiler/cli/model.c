@@ -279,7 +279,7 @@ static void find_context(Model *m, const Args *args) {
     if (m->checkpoint)
         bounds[1] = checkpoint_context(m->checkpoint);
     if (m->serve.length && !m->window) {
-        bounds[2] = check_bound(m->program, m->serve.entry, m->serve.length);
+        bounds[2] = check_bound(m->serve.entry, m->serve.length);
         m->length = m->serve.length->dim;
     }
     for (int i = 0; i < 3; i++) {

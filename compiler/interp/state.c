@@ -59,8 +59,7 @@ static void write_rows(const Tensor *state, const Tensor *rows, const int32_t *p
 
 // ---- States of blocks --------------------------------------------------------------------------
 
-static bool give_state(Interp *it, const Member *m, Slot *out) {
-    (void)it;
+static bool give_state(const Member *m, Slot *out) {
     *out = (Slot){.t = m->tensor, .buffer = m->buffer};
     out->buffer->uses++;
     return true;
@@ -100,7 +99,7 @@ bool state_assign(Interp *it, Member *m, const Slot *value, Slot *out) {
     buffer_drop(it, m->buffer);
     m->tensor = x.t;
     m->buffer = x.buffer;
-    return give_state(it, m, out);
+    return give_state(m, out);
 }
 
 static void place_rows(const Tensor *state, void *to, const Tensor *x, const int32_t *rows,
@@ -142,7 +141,7 @@ bool state_place(Interp *it, Member *m, const Slot *const *args, Slot *out) {
     if (tensor_count(&x.t) && tensor_count(&m->tensor))
         place_rows(&m->tensor, m->buffer->data, &x.t, args[2]->t.data, args[3]->t.data);
     slot_drop(it, &x);
-    return give_state(it, m, out);
+    return give_state(m, out);
 }
 
 // ---- States of functions -----------------------------------------------------------------------

@@ -43,8 +43,7 @@ Low lower_call(Fx *x, const Expr *e) {
     if (self.kind == LOW_ERROR || !lower_args(x, e, args))
         return error_low;
     const GenericArg *bound = subst_args(l, e->bound, e->bound_count, x->subst);
-    FnInst *f =
-        fn_instance(l, e->item, self.kind == LOW_BLOCK ? self.inst : NULL, bound, args, x->fn);
+    FnInst *f = fn_instance(l, e->item, self.kind == LOW_BLOCK ? self.inst : NULL, bound, args);
     if (l->failed || f->running)
         return error_low;
     ValVec vals = {0};

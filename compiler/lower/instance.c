@@ -266,8 +266,7 @@ static void move_last(Core *c, CoreFn *fn) {
 }
 
 FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericArg *args,
-                    const Low *params, const CoreFn *caller) {
-    (void)caller;
+                    const Low *params) {
     for (int i = 0; i < l->fns.len; i++) {
         if (same_fn(l->fns.data[i], item, self, args, params))
             return l->fns.data[i];
@@ -303,7 +302,7 @@ static void add_symbols(Lower *l, Item *item, const GenericArg *args) {
         const Generic *g = item->generics.data[i].generic;
         if (g->kind != GENERIC_DIM || args[i].bound)
             continue;
-        int64_t bound = check_bound(l->p, item, g);
+        int64_t bound = check_bound(item, g);
         vec_push(l->a, &l->core->symbols, g->dim);
         vec_push(l->a, &l->core->bounds, bound >= 0 ? dim_const(l->dims, bound) : NULL);
     }
@@ -348,7 +347,7 @@ static CoreFn *lower_one(Lower *l, const BlockInst *self, Item *entry, const Gen
         params[i] = entry_param(l, entry->params.data[i]);
     if (l->failed)
         return NULL;
-    FnInst *f = fn_instance(l, entry, self, args, params, NULL);
+    FnInst *f = fn_instance(l, entry, self, args, params);
     f->core->entry = true;
     return l->failed ? NULL : f->core;
 }

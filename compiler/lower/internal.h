@@ -107,7 +107,7 @@ bool deeper(Lower *l, const Item *item); // one more on the path of calls; the c
 BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
                           Span span);
 FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericArg *args,
-                    const Low *params, const CoreFn *caller);
+                    const Low *params);
 const GenericArg *subst_args(Lower *l, const GenericArg *args, int n, const Subst *s);
 Binding binding_args(Lower *l, const Item *item, const GenericArg *args);
 const Subst *instance_subst(Lower *l, Item *item, const GenericArg *args, const BlockInst *self);

@@ -174,13 +174,11 @@ int main(int argc, char **argv) {
     if (!o.prompts)
         return 1;
     int code = parse_options(&o, argc, argv);
-    if (code == 0) {
+    if (code < 0) {
         char *beside = o.weights ? NULL : default_weights(argv[0]);
         const char *weights = o.weights ? o.weights : beside;
         code = weights ? run(&o, weights) : 1;
         free(beside);
-    } else {
-        code--;
     }
     free(o.prompts);
     return code;

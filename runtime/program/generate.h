@@ -20,7 +20,7 @@ typedef struct {
     bool memory;          // sizes to stderr
 } Options;
 
-// Reads the command line. 0: go on; else the exit code plus 1.
+// Reads the command line. -1: go on; else the exit code.
 int parse_options(Options *o, int argc, char **argv);
 
 // A decimal integer in a range.

@@ -94,6 +94,13 @@ static bool is_one_of(const char *flag, const char *const *list) {
     return false;
 }
 
+static bool set_switch(Options *o, const char *flag) {
+    bool json = strcmp(flag, "--json") == 0, memory = strcmp(flag, "--memory") == 0;
+    o->json |= json;
+    o->memory |= memory;
+    return json || memory;
+}
+
 int parse_options(Options *o, int argc, char **argv) {
     static const char *const valued[] = {"--prompt", "--tokens",  "--temperature",
                                          "--seed",   "--weights", "--threads",
@@ -103,32 +110,30 @@ int parse_options(Options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);
-            return fflush(stdout) == 0 ? 1 : 2;
+            return fflush(stdout) == 0 ? 0 : 1;
         }
-        if (strcmp(argv[i], "--json") == 0 || strcmp(argv[i], "--memory") == 0) {
-            *(argv[i][2] == 'j' ? &o->json : &o->memory) = true;
+        if (set_switch(o, argv[i]))
             continue;
-        }
         if (is_one_of(argv[i], fixed)) {
             fprintf(stderr, "error: %s was fixed when this program was exported\n", argv[i]);
-            return 3;
+            return 2;
         }
         if (!is_one_of(argv[i], valued)) {
             fprintf(stderr, "error: there is no option %s (see --help)\n", argv[i]);
-            return 3;
+            return 2;
         }
         if (i + 1 == argc) {
             fprintf(stderr, "error: %s needs a value\n", argv[i]);
-            return 3;
+            return 2;
         }
         if (!set_option(o, argv[i], argv[i + 1])) {
             fprintf(stderr, "error: %s can't be %s\n", argv[i], argv[i + 1]);
-            return 3;
+            return 2;
         }
         i++;
     }
     if (o->prompt_count)
-        return 0;
+        return -1;
     fprintf(stderr, "error: --prompt is missing (see --help)\n");
-    return 3;
+    return 2;
 }
