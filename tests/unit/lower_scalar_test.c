@@ -86,21 +86,25 @@ static const Case constants[] = {
 };
 
 static const char items[] =
-    "const SIX = 6\n"
-    "const HALF: f32 = 0.5\n"
-    "const THIRD: f32 = 1.0 / 3.0\n"
-    "const YES: bool = true\n"
-    "const USUAL = Mode.Double\n"
-    "enum Mode { Keep, Double }\n"
-    "fn dim_value<N: Dim>(x: Tensor[N; f32]) -> f32 { return cast<f32>(N) + sum[i] 0.0 * x[i] }\n"
-    "fn below<N: Dim>(x: Tensor[N; f32]) -> i64 { return N - 5 + 0 * cast<i64>(sum[i] x[i]) }\n"
-    "fn scaled<T: Float>(x: T, factor: T = 3, bias: T = 0.0) -> T { return x * factor + bias }\n"
-    "fn both(x: f32) -> (f32, f32) { return (x, 2.0 * x) }\n"
-    "fn by_mode(x: f32, mode: Mode) -> f32 {\n"
+    "pub const SIX = 6\n"
+    "pub const HALF: f32 = 0.5\n"
+    "pub const THIRD: f32 = 1.0 / 3.0\n"
+    "pub const YES: bool = true\n"
+    "pub const USUAL = Mode.Double\n"
+    "pub enum Mode { Keep, Double }\n"
+    "pub fn dim_value<N: Dim>(x: Tensor[N; f32]) -> f32 {\n"
+    "    return cast<f32>(N) + sum[i] 0.0 * x[i]\n"
+    "}\n"
+    "pub fn below<N: Dim>(x: Tensor[N; f32]) -> i64 { return N - 5 + 0 * cast<i64>(sum[i] x[i]) }\n"
+    "pub fn scaled<T: Float>(x: T, factor: T = 3, bias: T = 0.0) -> T {\n"
+    "    return x * factor + bias\n"
+    "}\n"
+    "pub fn both(x: f32) -> (f32, f32) { return (x, 2.0 * x) }\n"
+    "pub fn by_mode(x: f32, mode: Mode) -> f32 {\n"
     "    return match mode { Keep => x Double => x + x }\n"
     "}\n"
-    "fn plus(x: f32, y: f32? = none) -> f32 { return match y { some(v) => x + v none => x } }\n"
-    "fn through(x: f32, y: f32? = none) -> f32 { return plus(x, y) }\n";
+    "pub fn plus(x: f32, y: f32? = none) -> f32 { return match y { some(v) => x + v none => x } }\n"
+    "pub fn through(x: f32, y: f32? = none) -> f32 { return plus(x, y) }\n";
 
 static const Case casts[] = {
     // To an integer: toward zero, saturating; NaN gives 0.
