@@ -6,12 +6,9 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Does index a come before index b? NaNs come last. */
+/* Does index a come before index b? */
 static bool before(const float *logits, int32_t a, int32_t b) {
-    float x = logits[a], y = logits[b];
-    if (x != x || y != y)
-        return x == x ? true : y == y ? false : a < b;
-    return x > y || (x == y && a < b);
+    return logits[a] > logits[b] || (logits[a] == logits[b] && a < b);
 }
 
 static void sink(const float *logits, int32_t *heap, int32_t size, int32_t at) {
@@ -50,13 +47,14 @@ void rt_filter(float *logits, int32_t n, float temperature, int32_t top_k, float
     double total = 0, sum = 0;
     if (most == n && !(top_p < 1))
         return;
-    for (int32_t i = 0; i < n; i++)
+    for (int32_t i = 0; i < n; i++) {
+        if (logits[i] != logits[i])
+            return; /* rt_sample says that there is a NaN */
         order[i] = i;
+    }
     for (int32_t i = n / 2; i-- > 0;)
         sink(logits, order, n, i);
     float greatest = logits[order[0]];
-    if (greatest != greatest)
-        return; /* nothing but NaNs: rt_sample says so */
     if (most == n) {
         for (int32_t i = 0; i < n; i++)
             total += weight(logits, i, greatest, temperature);

@@ -171,14 +171,19 @@ void diags_print(const Session *s, FILE *out, bool color) {
     }
 }
 
-// Length of the UTF-8 sequence at p (NUL-terminated), or 0 if it is not one.
+// Length of the UTF-8 sequence at p (NUL-terminated), or 0 if it is not one: overlong forms,
+// surrogates and what lies beyond U+10FFFF are none.
 static int utf8_length(const unsigned char *p) {
     int n = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
+    uint32_t code = n < 2 ? p[0] : p[0] & (0x7Fu >> n);
     for (int i = 1; i < n; i++) {
         if ((p[i] & 0xC0) != 0x80)
             return 0;
+        code = code << 6 | (p[i] & 0x3Fu);
     }
-    return n;
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    bool surrogate = code >= 0xD800 && code < 0xE000;
+    return code < least[n] || surrogate || code > 0x10FFFF ? 0 : n;
 }
 
 void json_string(FILE *out, const char *text) {
