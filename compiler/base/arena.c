@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define FIRST_BLOCK ((size_t)16 << 10)
 #define LARGEST_BLOCK ((size_t)1 << 20)
+#define FIRST_POPULATED ((size_t)128 << 10)
 #define ALIGNMENT sizeof(max_align_t)
 
 typedef struct Block Block;
@@ -48,8 +50,23 @@ void arena_free(Arena *a) {
     free(a);
 }
 
+// Asks for the pages of a large block at once: faults one by one cost a short run half its time.
+static void populate(Block *b, size_t size) {
+#ifdef MADV_POPULATE_WRITE
+    enum { PAGE = 4096 };
+    uintptr_t start = ((uintptr_t)b + PAGE - 1) & ~(uintptr_t)(PAGE - 1);
+    uintptr_t end = ((uintptr_t)b + sizeof *b + size) & ~(uintptr_t)(PAGE - 1);
+    if (end > start)
+        (void)madvise((void *)start, end - start, MADV_POPULATE_WRITE);
+#else
+    (void)b, (void)size;
+#endif
+}
+
 static Block *block_new(Arena *a, size_t size) {
     Block *b = need(calloc(1, sizeof *b + size));
+    if (size >= FIRST_POPULATED && size <= LARGEST_BLOCK)
+        populate(b, size);
     b->size = size;
     b->next = a->top;
     a->top = b;
