@@ -136,17 +136,6 @@ static void write_tensor(const Export *x, Writer *w, const CoreType *t, const ch
     write_line(w, 2, NULL, "load_tensor(l, %s, %s, %s, %s_dims);", args[1], args[2], args[3], name);
 }
 
-static const char *snake(Arena *a, const char *name) {
-    StrBuf b = strbuf_new(a);
-    for (const char *p = name; *p; p++) {
-        bool upper = *p >= 'A' && *p <= 'Z';
-        if (upper && b.len && b.data[b.len - 1] >= 'a' && b.data[b.len - 1] <= 'z')
-            strbuf_char(&b, '_');
-        strbuf_char(&b, upper ? (char)(*p | 32) : *p);
-    }
-    return b.data;
-}
-
 static void write_block_loader(const Export *x, Writer *w, int block, const char *const *loaders) {
     const LoopBlock *b = &x->m->blocks.data[block];
     write_line(w, 0, NULL, "static void %s(Loader *l, %s *w) {", loaders[block], b->name);
@@ -230,7 +219,7 @@ static void write_loading(const Export *x, Writer *w) {
         if (!used[i])
             continue;
         const char *wanted =
-            arena_printf(arena_of(x), "load_%s", snake(arena_of(x), m->blocks.data[i].name));
+            arena_printf(arena_of(x), "load_%s", names_snake(arena_of(x), m->blocks.data[i].name));
         loaders[i] = names_pick(m->names, wanted);
         write_block_loader(x, w, i, loaders);
     }

@@ -56,21 +56,25 @@ static void add_makefile(Export *x) {
             strbuf_printf(&b, " %.*s.o", (int)strlen(name) - 2, name);
     }
     strbuf_printf(&b, "\nPROGRAM = generate.o options.o %s", x->step ? "cached.o" : "whole.o");
-    strbuf_printf(&b, "\n\ngenerate: $(PROGRAM) libmodel.a\n"
-                      "\t$(CC) $(CFLAGS) -o $@ $(PROGRAM) libmodel.a -lpthread -lm\n"
-                      "\n"
-                      "# the model for another program: include model.h\n"
-                      "libmodel.a: $(MODEL)\n"
-                      "\trm -f $@\n"
-                      "\t$(AR) rcs $@ $(MODEL)\n"
-                      "\n"
-                      "%%.o: %%.c $(wildcard *.h)\n"
-                      "\t$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<\n"
-                      "\n"
-                      "clean:\n"
-                      "\trm -f generate libmodel.a *.o\n"
-                      "\n"
-                      ".PHONY: clean\n");
+    strbuf_printf(&b,
+                  "\n\ngenerate: $(PROGRAM) libmodel.a\n"
+                  "\t$(CC) $(CFLAGS) -o $@ $(PROGRAM) libmodel.a -lpthread -lm\n"
+                  "\n"
+                  "# the model for another program: include model.h\n"
+                  "libmodel.a: $(MODEL)\n"
+                  "\trm -f $@\n"
+                  "\t$(AR) rcs $@ $(MODEL)\n"
+                  "\n"
+                  "# plain C: what POSIX and GNU declare besides might be called like the model's\n"
+                  "model.o: CPPFLAGS =\n"
+                  "\n"
+                  "%%.o: %%.c $(wildcard *.h)\n"
+                  "\t$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<\n"
+                  "\n"
+                  "clean:\n"
+                  "\trm -f generate libmodel.a *.o\n"
+                  "\n"
+                  ".PHONY: clean\n");
     add_file(x, "Makefile", &b);
 }
 

@@ -46,15 +46,7 @@ const Expr *argument(FnBuild *b, Val v) {
 // "std.nn.linear::RmsNorm.forward" -> "rms_norm_forward".
 const char *fn_noun(LoopModule *m, const CoreFn *f) {
     const char *colon = strrchr(f->name, ':');
-    StrBuf b = strbuf_new(m->core->session->arena);
-    for (const char *p = colon ? colon + 1 : f->name; *p; p++) {
-        bool upper = *p >= 'A' && *p <= 'Z';
-        bool inside = b.len && ((b.data[b.len - 1] >= 'a' && b.data[b.len - 1] <= 'z'));
-        if (upper && inside)
-            strbuf_char(&b, '_');
-        strbuf_char(&b, upper ? (char)(*p | 32) : *p);
-    }
-    return b.data;
+    return names_snake(m->core->session->arena, colon ? colon + 1 : f->name);
 }
 
 // What to call the result of a call: after the member whose method it is, or the function.

@@ -26,6 +26,12 @@ static void add_symbols(LoopModule *m, const LoopOptions *o) {
 
 enum { BLOCK_DEPTH = 100 }; // blocks in blocks
 
+// Types begin with a capital letter.
+static const char *type_noun(Arena *a, const char *label) {
+    bool lower = *label >= 'a' && *label <= 'z';
+    return lower ? arena_printf(a, "%c%s", *label - 32, label + 1) : label;
+}
+
 static void add_block(LoopModule *m, const CoreBlock *block, int depth) {
     Arena *a = m->core->session->arena;
     if (loop_block(m, block))
@@ -46,7 +52,7 @@ static void add_block(LoopModule *m, const CoreBlock *block, int depth) {
             loop_fail(m, "%s.%s: the number of blocks is not fixed", block->label, member->name);
         out.members[i] = names_pick(names, member->name);
     }
-    out.name = names_pick(m->names, block->label);
+    out.name = names_pick(m->names, type_noun(a, block->label));
     vec_push(a, &m->blocks, out);
 }
 

@@ -15,204 +15,16 @@ struct Names {
     VEC(Name) bases;  // what each was wanted as
 };
 
-// C's keywords, and what generated programs use of libc, of the runtime and of their own frame.
-static const char *const reserved[] = {
-    "auto",
-    "break",
-    "case",
-    "char",
-    "const",
-    "continue",
-    "default",
-    "do",
-    "double",
-    "else",
-    "enum",
-    "extern",
-    "float",
-    "for",
-    "goto",
-    "if",
-    "inline",
-    "int",
-    "long",
-    "register",
-    "restrict",
-    "return",
-    "short",
-    "signed",
-    "sizeof",
-    "static",
-    "struct",
-    "switch",
-    "typedef",
-    "union",
-    "unsigned",
-    "void",
-    "volatile",
-    "while",
-    "bool",
-    "true",
-    "false",
-    "asm",
-    "typeof",
-    "complex",
-    "imaginary",
-    "I",
-    "NULL",
-    "EOF",
-    "INFINITY",
-    "NAN",
-    "errno",
-    "main",
-    "int8_t",
-    "int16_t",
-    "int32_t",
-    "int64_t",
-    "uint8_t",
-    "uint16_t",
-    "uint32_t",
-    "uint64_t",
-    "size_t",
-    "ptrdiff_t",
-    "intptr_t",
-    "uintptr_t",
-    "unix",
-    "linux",
-    "div",
-    "abs",
-    "labs",
-    "index",
-    "rindex",
-    "exp",
-    "exp2",
-    "log",
-    "log2",
-    "log10",
-    "sin",
-    "cos",
-    "tan",
-    "tanh",
-    "sinh",
-    "cosh",
-    "asin",
-    "acos",
-    "atan",
-    "atan2",
-    "pow",
-    "sqrt",
-    "cbrt",
-    "floor",
-    "ceil",
-    "round",
-    "trunc",
-    "fma",
-    "fmax",
-    "fmin",
-    "fmod",
-    "fabs",
-    "erf",
-    "gamma",
-    "j0",
-    "j1",
-    "jn",
-    "y0",
-    "y1",
-    "yn",
-    "signgam",
-    "hypot",
-    "remainder",
-    "scalb",
-    "logb",
-    "select",
-    "read",
-    "write",
-    "open",
-    "close",
-    "pipe",
-    "link",
-    "time",
-    "clock",
-    "signal",
-    "system",
-    "exit",
-    "abort",
-    "free",
-    "malloc",
-    "calloc",
-    "realloc",
-    "memcpy",
-    "memset",
-    "memmove",
-    "memcmp",
-    "strlen",
-    "strcmp",
-    "strcpy",
-    "printf",
-    "puts",
-    "getc",
-    "putc",
-    "remove",
-    "rename",
-    "rand",
-    "random",
-    "stdin",
-    "stdout",
-    "stderr",
-    "environ",
-    "dup",
-    "fork",
-    "kill",
-    "sleep",
-    "pause",
-    "access",
-    "swab",
-    "Session",
-    "Work",
-    "work",
-    "take",
-    "room",
-    "larger",
-    "arena_bytes",
-    "model_open",
-    "model_verify",
-    "model_close",
-    "session_new",
-    "session_free",
-    "session_next",
-    "session_next_greedy",
-    "model_load",
-    "Loader",
-    "load_tensor",
-    "ModelFile",
-    "load_file",
-    "is_valid",
-    "model_weights",
-    "model_name_json",
-    "model_weights_json",
-    "next",
-    "count",
-    "tokens",
-    "key",
-    "session",
-    "file",
-    "rows",
-};
-
 Names *names_new(Session *s, const Names *outer) {
     Names *n = NEW(s->arena, Names);
     n->session = s;
     n->outer = outer;
-    if (outer)
-        return n;
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
-        Name name = session_name(s, reserved[i]);
-        map_put(s->arena, &n->taken, name, (void *)(uintptr_t)name);
-    }
     return n;
 }
 
 static bool is_taken(const Names *n, Name name) {
+    if (names_reserved(name))
+        return true;
     for (; n; n = n->outer)
         if (map_get(&n->taken, name))
             return true;
@@ -257,9 +69,25 @@ static const char *c_spelling(Session *s, const char *wanted) {
         return "value";
     if (b.data[0] >= '0' && b.data[0] <= '9')
         return arena_printf(s->arena, "n%s", b.data);
-    if (strncmp(b.data, "rt_", 3) == 0 || strncmp(b.data, "RT_", 3) == 0)
+    if (strncmp(b.data, "Rt", 2) == 0 && b.data[2] >= 'A' && b.data[2] <= 'Z')
+        return arena_printf(s->arena, "My%s", b.data);
+    if (strncmp(b.data, "rt_", 3) == 0 || strncmp(b.data, "RT_", 3) == 0 ||
+        strncmp(b.data, "MODEL_", 6) == 0 || strncmp(b.data, "RUNTIME_", 8) == 0)
         return arena_printf(s->arena, "my_%s", b.data);
     return b.data;
+}
+
+const char *names_snake(Arena *a, const char *name) {
+    StrBuf b = strbuf_new(a);
+    for (const char *p = name; *p; p++) {
+        bool upper = *p >= 'A' && *p <= 'Z', after = p > name && p[-1] >= 'A' && p[-1] <= 'Z';
+        bool word =
+            (p > name && p[-1] >= 'a' && p[-1] <= 'z') || (after && p[1] >= 'a' && p[1] <= 'z');
+        if (upper && word)
+            strbuf_char(&b, '_');
+        strbuf_char(&b, upper ? (char)(*p | 32) : *p);
+    }
+    return b.data ? b.data : "";
 }
 
 static const char *pick(Names *n, const char *wanted, bool fresh) {

@@ -194,7 +194,7 @@ static void test_program(Test *t, const char *name, const char *cc, const char *
 int main(int argc, char **argv) {
     static const char *const names[] = {"convolution",      "cumulative_mean", "cumulative_sum",
                                         "linear_attention", "mask_mulexp_max", "layers_bf16",
-                                        "read_first",       "window"};
+                                        "read_first",       "window",          "c_names"};
     Test t = {.state = 5};
     for (int i = 1; i < argc; i++)
         test_program(&t, argv[i], "gcc", "-O1");
