@@ -162,13 +162,17 @@ static bool shown(const Session *s, const Diag *d) {
 }
 
 void diags_print(const Session *s, FILE *out, bool color) {
+    enum { MOST = 200 }; // a person reads the first ones
     Style st = {out, "", "", "", ""};
     if (color)
         st = (Style){out, "\033[1m", "\033[1;31m", "\033[1;34m", "\033[0m"};
+    int count = 0;
     for (int i = 0; i < s->diags.len; i++) {
-        if (shown(s, s->diags.data[i]))
+        if (shown(s, s->diags.data[i]) && count++ < MOST)
             print_one(s, &st, s->diags.data[i]);
     }
+    if (count > MOST)
+        fprintf(out, "%d more are not shown (--json shows all)\n", count - MOST);
 }
 
 // Length of the UTF-8 sequence at p (NUL-terminated), or 0 if it is not one: overlong forms,

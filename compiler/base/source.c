@@ -6,6 +6,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { SAMPLE = 256 }; // bytes between counts of code points
+
+// Does a code point begin here?
+static bool is_point(char c) {
+    return ((unsigned char)c & 0xC0) != 0x80;
+}
+
 Source *source_new(Arena *a, const char *path, Str text) {
     Source *s = NEW(a, Source);
     s->path = arena_copy(a, path, strlen(path));
@@ -18,6 +25,12 @@ Source *source_new(Arena *a, const char *path, Str text) {
     for (int i = 0; i < text.len; i++) {
         if (text.ptr[i] == '\n')
             s->lines[n++] = i + 1;
+    }
+    s->points = NEW_N(a, int, text.len / SAMPLE + 1);
+    for (int i = 0, points = 0; i < text.len; i++) {
+        if (i % SAMPLE == 0)
+            s->points[i / SAMPLE] = points;
+        points += is_point(text.ptr[i]);
     }
     return s;
 }
@@ -52,6 +65,16 @@ Source *source_load(Arena *a, const char *path, const char **why) {
     return *why ? NULL : source_new(a, path, text);
 }
 
+// Code points before an offset. Places of many things on one long line cost little each.
+static int points_before(const Source *s, int offset) {
+    int end = offset < s->text.len ? offset : s->text.len;
+    int start = (end ? end - 1 : 0) / SAMPLE;
+    int n = s->text.len ? s->points[start] : 0;
+    for (int i = start * SAMPLE; i < end; i++)
+        n += is_point(s->text.ptr[i]);
+    return n;
+}
+
 void source_place(const Source *s, int offset, int *line, int *column) {
     int lo = 0, hi = s->line_count - 1;
     while (lo < hi) {
@@ -62,9 +85,7 @@ void source_place(const Source *s, int offset, int *line, int *column) {
             hi = mid - 1;
     }
     *line = lo + 1;
-    *column = 1;
-    for (int i = s->lines[lo]; i < offset && i < s->text.len; i++)
-        *column += ((unsigned char)s->text.ptr[i] & 0xC0) != 0x80;
+    *column = points_before(s, offset) - points_before(s, s->lines[lo]) + 1;
 }
 
 Str source_line(const Source *s, int line) {

@@ -14,6 +14,7 @@ typedef struct {
     Str text;         // NUL-terminated contents
     int *lines;       // offset of each line's first byte
     int line_count;
+    int *points;      // code points before every so many bytes; see source.c
 } Source;
 
 #define SOURCE_LIMIT (64 << 20) // bytes; offsets must fit an int with room to spare

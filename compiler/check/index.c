@@ -401,7 +401,7 @@ void check_reduce(Checker *c, Expr *e) {
     check_expr(c, e->a, NULL);
     c->notation = n.outer;
     make_error(e);
-    if (!scalar_body(c, e->a) || !good)
+    if (!scalar_body(c, e->a) || !good || too_many_axes(c, e->indices.len, e->span))
         return;
     for (int i = 0; i < e->indices.len; i++) {
         IndexVar *v = e->indices.data[i];
@@ -453,7 +453,7 @@ void check_notation(Checker *c, Stmt *st) {
     Axis *axes = NEW_N(c->a, Axis, room);
     for (int i = 0; good && i < st->indices.len; i++)
         add_axes(st->indices.data[i], axes, &rank);
-    if (good)
+    if (good && !too_many_axes(c, rank, st->span))
         type = type_tensor(c->a, st->value->type->elem, rank, axes);
     st->local = declare(c, st->name, st->name_span, type, false);
 }

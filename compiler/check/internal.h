@@ -82,6 +82,7 @@ const Dim *resolve_dim(Checker *c, Expr *e); // a compile-time integer, else E21
 bool sound_shape(Checker *c, const Type *t, Span span);
 enum { MOST_PARTS = 1024 };
 bool too_large(Checker *c, const Type *t, Span span); // a value of too many parts: E2190
+bool too_many_axes(Checker *c, int axes, Span span);  // more than a tensor can have: E2190
 bool is_negative(Checker *c, const Dim *d);           // provably
 bool resolve_generic_args(Checker *c, Item *decl, AstGenericArgVec *args, Span span,
                           GenericArg *out);

@@ -65,11 +65,22 @@ static const Generic *find_pack(Checker *c, Name name, Span span) {
     return NULL;
 }
 
+bool too_many_axes(Checker *c, int axes, Span span) {
+    if (axes <= TYPE_MOST_AXES)
+        return false;
+    report(c->s, span, E2190, "%d axes are more than %d", axes, TYPE_MOST_AXES);
+    return true;
+}
+
 const Axis *resolve_shape(Checker *c, const ShapeVec *shape, int *count) {
     Axis *axes = NEW_N(c->a, Axis, shape->len + 1);
     bool good = true;
+    int plain = 0;
     for (int i = 0; i < shape->len; i++) {
         const ShapeItem *item = &shape->data[i];
+        plain += !item->pack;
+        if (plain == TYPE_MOST_AXES + 1)
+            good &= !too_many_axes(c, shape->len, item->span);
         if (item->pack)
             axes[i].pack = find_pack(c, item->pack, item->span);
         else

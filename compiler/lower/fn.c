@@ -16,6 +16,8 @@ const CoreType *low_tensor(Fx *x, Elem elem, const Axis *axes, int n) {
     Lower *l = x->l;
     int rank = 0;
     const Axis *out = subst_axes(l->a, l->dims, axes, n, x->subst, &rank);
+    if (!within(l, rank, CORE_MAX_RANK, x->item ? x->item->name_span : (Span){0}, "axes"))
+        rank = rank < CORE_MAX_RANK ? rank : CORE_MAX_RANK;
     const Dim **dims = NEW_N(l->a, const Dim *, rank + 1);
     for (int i = 0; i < rank; i++) {
         dims[i] = out[i].pack ? dim_const(l->dims, 1) : out[i].dim;

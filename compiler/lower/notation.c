@@ -88,11 +88,14 @@ static int summand(Fx *x, Body *b, const Expr *e) {
     return comp_binary(x->l->core, k, N_MUL, p, q);
 }
 
+_Static_assert((int)TYPE_MOST_AXES == CORE_MAX_RANK, "the checker refuses what Core does not hold");
+
 // Makes `e` the reduction of the body; its reduction indices come after the `out` outputs.
 static int reduce_root(Fx *x, Body *b, const Expr *e, Names *names) {
     DimVec dims = {0};
     for (int i = 0; i < e->indices.len; i++)
         add_index(x, b, e->indices.data[i], b->comp->out, &dims, names);
+    within(x->l, dims.len, CORE_MAX_RANK, e->span, "indices of a reduction");
     b->comp->red = dims.len;
     b->comp->red_dims = dims.data;
     b->comp->reduction = dims.len ? reduction_of(e->reduce) : RED_NONE;
@@ -113,9 +116,12 @@ Val lower_reduce(Fx *x, Body *outer, const Expr *e) {
         if (used[i])
             add_index(x, &b, outer->indices.data[i].var, 0, &dims, &names);
     }
+    within(x->l, dims.len, CORE_MAX_RANK, e->span, "indices around a reduction");
     b.comp->out = dims.len;
     int root = reduce_root(x, &b, e, &names);
     b.comp->names = names.data;
+    if (x->l->failed)
+        dims.len = dims.len < CORE_MAX_RANK ? dims.len : CORE_MAX_RANK;
     const CoreType *t = core_tensor(x->l->core, low_dtype(x, e->type->elem), dims.len, dims.data);
     return finish_comp(x, &b, t, root, e->span);
 }
@@ -140,6 +146,7 @@ Low lower_notation(Fx *x, const Stmt *st) {
     Names names = {0};
     for (int i = 0; i < st->indices.len; i++)
         add_index(x, &b, st->indices.data[i], 0, &dims, &names);
+    within(x->l, dims.len, CORE_MAX_RANK, st->span, "axes");
     b.comp->out = dims.len;
     const Expr *e = st->value;
     int root =

@@ -29,6 +29,8 @@ typedef struct {
     const Generic *generic; // of a dtype kind, or NULL
 } Elem;
 
+enum { TYPE_MOST_AXES = 12 }; // of a tensor, and indices of a reduction
+
 // One axis of a shape, or a pack that stands for any number of them.
 typedef struct {
     const Dim *dim;      // if pack is NULL
