@@ -35,6 +35,8 @@ static bool refuse_type(const RtJsonValue *value, const char *role, RtError *err
 static bool only(const RtJsonValue *object, const char *const *keys, const char *role,
                  RtError *err) {
     char shown[64];
+    if (!rt_json_is(object, RT_JSON_OBJECT))
+        return rt_fail(err, "the %s must be an object", role);
     for (const RtJsonValue *v = rt_json_first(object); v; v = rt_json_next(v)) {
         size_t i = 0;
         while (keys[i] && strcmp(keys[i], v->key) != 0)

@@ -234,6 +234,7 @@ static const char *const hostile[][3] = {
     {"\"BPE\"", "\"BPE\",\"fuse_unk\":1", "\"fuse_unk\" must be true or false"},
     {"\"normalizer\":null", "\"normalizer\":{\"type\":\"Lowercase\"}", "\"Lowercase\""},
     {"\"normalizer\":null", "\"normalizer\":7", "must be an object"},
+    {"\"normalizer\":null", "\"normalizer\":[1]", "must be an object"},
     {"\"pre_tokenizer\":{\"type\":\"ByteLevel\"", "\"pre_tokenizer\":{\"type\":\"Metaspace\"",
      "pre_tokenizer \"Metaspace\" is not carried"},
     {"\"pre_tokenizer\"", "\"pre\"", "\"pre\" of the tokenizer is not known"},
