@@ -107,8 +107,8 @@ fuzz: $(FUZZERS)
 	BUILD=$(BUILD) FUZZ_SECONDS=$(FUZZ_SECONDS) tools/fuzz
 
 install: $(BUILD)/serin
-	install -d $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(BUILD)/serin $(DESTDIR)$(PREFIX)/bin/serin
+	install -d "$(DESTDIR)$(PREFIX)/bin"
+	install -m 755 $(BUILD)/serin "$(DESTDIR)$(PREFIX)/bin/serin"
 
 clean:
 	rm -rf $(BUILD)

@@ -8,6 +8,7 @@
 #include "runtime/safetensors.h"
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const Flag flags[] = {
     {"--entry", FLAG_TEXT, "NAME", "the entry to call"},
@@ -341,8 +342,14 @@ static int run(Arena *a, const Args *args) {
         return usage_error("eval takes one PATH, --entry NAME, and -o FILE or --print");
     if (print && args_has(args, "--json"))
         return usage_error("--print and --json are two forms of stdout; choose one");
-    if (args_int(args, "--threads", 0) > 256)
-        return usage_error("--threads is at most 256");
+    if (!args_within(args, "--threads", 0, 256))
+        return EXIT_USAGE;
+    static const char *const files[] = {"--inputs", "--state"};
+    for (int i = 0; i < 2; i++) {
+        const char *path = args_text(args, files[i]);
+        if (path && access(path, F_OK) != 0)
+            return usage_error("%s: there is no file %s", files[i], path);
+    }
     Eval e = {0};
     RtPool *pool = rt_pool_new((int)args_int(args, "--threads", 0));
     int code = target_open(a, args->paths.data[0], args, &e.t);

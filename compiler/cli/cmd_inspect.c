@@ -251,11 +251,25 @@ static void print_all(Inspect *p, const char *block) {
         fputs("]}\n", p->out);
 }
 
+// Is there something to print? False after a message.
+static bool check_block(const Inspect *p, const char *block) {
+    const Module *root = p->t.m.program->root;
+    for (int i = 0; i < root->items.len; i++) {
+        if (!block || wanted(root->items.data[i], block))
+            return true;
+    }
+    if (block)
+        usage_error("--block: there is no block \"%s\" with entries", block);
+    return !block;
+}
+
 static int run(Arena *a, const Args *args) {
     if (args->paths.len != 1)
         return usage_error("inspect takes one PATH");
     Inspect p = {.out = stdout, .json = args_has(args, "--json")};
     int code = target_open(a, args->paths.data[0], args, &p.t);
+    if (code == EXIT_FINE && !check_block(&p, args_text(args, "--block")))
+        code = EXIT_USAGE;
     if (code == EXIT_FINE)
         print_all(&p, args_text(args, "--block"));
     if (p.t.m.s && finish_text(p.t.m.s) != EXIT_FINE && code == EXIT_FINE)

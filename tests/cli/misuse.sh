@@ -27,6 +27,8 @@ for weights in nowhere examples/verses/model.safetensors tests /dev/null; do
     try "$SERIN" check examples/minigpt/minigpt.serin --weights $weights
 done
 try "$SERIN" check tests
+try "$SERIN" inspect $model --block Nothing
+try "$SERIN" eval $model --entry forward --inputs nowhere --print
 echo "no GGUF" >"$TMP/model.gguf"
 try "$SERIN" check "$TMP/model.gguf"
 
