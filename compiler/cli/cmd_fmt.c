@@ -31,9 +31,9 @@ static bool can_not_read(const char *path) {
     return false;
 }
 
-// Adds the sources under a folder, in the order of their names; hidden ones and links to folders
-// are left out. False after a message.
-static bool add_folder(Arena *a, PathVec *out, const char *path, int depth) {
+// Adds the sources under a folder, in the order of their names; hidden ones, links to folders and
+// other file systems than `device` are left out. False after a message.
+static bool add_folder(Arena *a, PathVec *out, const char *path, dev_t device, int depth) {
     PathVec names = {0};
     DIR *folder = depth < DEEPEST ? opendir(path) : NULL;
     if (!folder)
@@ -52,19 +52,29 @@ static bool add_folder(Arena *a, PathVec *out, const char *path, int depth) {
         if (lstat(names.data[i], &st) != 0)
             good = can_not_read(names.data[i]);
         else if (S_ISDIR(st.st_mode))
-            good &= add_folder(a, out, names.data[i], depth + 1);
+            good &= st.st_dev != device || add_folder(a, out, names.data[i], device, depth + 1);
         else if (S_ISREG(st.st_mode) && is_source(names.data[i]))
             vec_push(a, out, names.data[i]);
     }
     return good;
 }
 
+// Sources are changed in place, so a slip of the hand must not reach a whole machine.
+static bool is_root(const struct stat *st) {
+    struct stat root;
+    return stat("/", &root) == 0 && root.st_dev == st->st_dev && root.st_ino == st->st_ino;
+}
+
 static bool add_path(Arena *a, PathVec *out, const char *path) {
     struct stat st;
     if (strcmp(path, "-") != 0 && stat(path, &st) != 0)
         return can_not_read(path);
+    if (strcmp(path, "-") != 0 && S_ISDIR(st.st_mode) && is_root(&st)) {
+        fprintf(stderr, "serin: %s is the whole file system: name the folders to format\n", path);
+        return false;
+    }
     if (strcmp(path, "-") != 0 && S_ISDIR(st.st_mode))
-        return add_folder(a, out, path, 0);
+        return add_folder(a, out, path, st.st_dev, 0);
     vec_push(a, out, path);
     return true;
 }

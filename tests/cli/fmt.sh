@@ -18,3 +18,8 @@ cat src/deep/a.serin src/b.serin
 stat -c %a src/deep/a.serin
 "$SERIN" fmt --check src/link.serin && echo "formatted"
 printf 'module b type A=(f32,f32,)' | "$SERIN" fmt - && ls src src/deep
+# The whole file system is never walked (--check, since nothing may be written should this fail).
+for root in / /. "$TMP/../../../../../../../.."; do
+    timeout 10 "$SERIN" fmt --check "$root" >/dev/null 2>err
+    echo "root: exit code $?, $(grep -c 'whole file system' err)"
+done
