@@ -14,32 +14,45 @@ static bool wants_cache(const Model *m) {
     return false;
 }
 
+// The diagnostic of a refusal, at what breaks the proof: in the program's own file, or at the call
+// that leads there.
+static Diag *report_cause(Model *m, DiagCode code, const CausalCause *cause) {
+    Span none = {0}, site = cause ? causal_site(m->causal, cause->owner) : none;
+    Span span = cause && cause->span.file ? cause->span : m->serve.entry->name_span;
+    bool called = site.file && site.file != span.file;
+    const char *what = m->step_why;
+    if (cause && cause->expression)
+        what = arena_printf(m->a, "`%s` %s", cause->expression, cause->why);
+    Diag *d = report(m->s, called ? site : span, code,
+                     "`%s` can't be served position by position: %s", m->serve.entry->name, what);
+    if (cause && cause->label && !called)
+        diag_label(m->s, d, "%s", cause->label);
+    if (called)
+        diag_note(m->s, d, span, "in what is called there");
+    if (cause && cause->reader) {
+        Span at = causal_site(m->causal, cause->value);
+        bool far = at.file && at.file != cause->value->span.file;
+        diag_note(m->s, d, far ? at : cause->value->span, "%s",
+                  far ? "every position is read in what is called here" : cause->reader);
+    }
+    return d;
+}
+
 // E3304 where the serve block counts on a cache, else a warning: the whole context is computed.
 static void report_refusal(Model *m) {
     const CausalCause *cause = m->causal ? causal_refusal(m->causal) : NULL;
-    Span span = cause && cause->span.file ? cause->span : m->serve.entry->name_span;
-    Span site = cause ? causal_site(m->causal, cause) : (Span){0};
-    bool called = site.file && site.file != span.file;
     DiagCode code = wants_cache(m) ? E3304 : W3304;
     Diag *d;
     if (!m->causal && m->engine && code == E3304) {
-        d = report(m->s, span, E3301, "`%s` is no forward pass that %s runs: %s",
-                   m->serve.entry->name, m->engine, m->step_why);
+        d = report(m->s, m->serve.entry->name_span, E3301,
+                   "`%s` is no forward pass that %s runs: %s", m->serve.entry->name, m->engine,
+                   m->step_why);
         diag_help(m->s, d,
                   "take the token ids [B, S] and give logits [B, S, V], or the token that "
                   "is drawn from them");
         return;
     }
-    if (cause && cause->expression)
-        d = report(m->s, called ? site : span, code,
-                   "`%s` can't be served position by position: `%s` %s", m->serve.entry->name,
-                   cause->expression, cause->why);
-    else
-        d = report(m->s, called ? site : span, code,
-                   "`%s` can't be served position by position: %s", m->serve.entry->name,
-                   m->step_why);
-    if (called)
-        diag_note(m->s, d, span, "in what is called there");
+    d = report_cause(m, code, cause);
     diag_note(m->s, d, (Span){0},
               "a cache needs a proof that position q depends on positions up to "
               "q only, whatever the length");

@@ -111,6 +111,18 @@ int comp_append(Core *c, Comp *k, Node n) {
     return k->nodes.len - 1;
 }
 
+// An index or a constant is shared by what has nothing else in common. So may a dimension be: its
+// span goes from its first use to its last.
+void comp_mark(Comp *k, int n, Span span) {
+    Node *node = &k->nodes.data[n];
+    if (node->op == N_INDEX || node->op == N_CONST)
+        return;
+    if (node->op == N_DIM && node->span.file && node->span.file == span.file)
+        node->span = span_join(node->span, span);
+    else if (!node->span.file)
+        node->span = span;
+}
+
 // The number of an equal node, or of this one, appended.
 static int share(Core *c, Comp *k, Node n) {
     for (int i = 0; i < k->nodes.len; i++) {

@@ -95,6 +95,7 @@ typedef struct {
     const Dim *dim; // N_DIM
     int64_t i;      // N_CONST of bool and integers
     double f;       // N_CONST of floats, already rounded to the dtype
+    Span span;      // the expression it came from, for messages; file 0: none in particular
 } Node;
 
 // Reads in range: an affine position is in range by proof; a gathered one is clamped to the axis.
@@ -240,6 +241,7 @@ int comp_select(Core *c, Comp *k, int cond, int a, int b);
 int comp_cast(Core *c, Comp *k, Dtype t, int a); // a itself if it is of dtype t already
 int comp_append(Core *c, Comp *k, Node n);       // as it is: neither shared nor folded
 Comp *comp_copy(Core *c, const Comp *k);
+void comp_mark(Comp *k, int n, Span span); // node n came from there, unless it has a span already
 
 double core_round(Dtype t, double v);  // to the nearest value of a float dtype, ties to even
 int64_t core_wrap(Dtype t, int64_t v); // to an integer dtype or bool; u64 keeps its bits

@@ -164,9 +164,7 @@ static int body_leaf(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
     return zero(x, b);
 }
 
-int body_node(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
-    if (x->l->failed)
-        return zero(x, b);
+static int make_node(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
     if ((e->dim || e->has_real) && type_is_scalar(e->type))
         return body_constant(x, b, e);
     const Expr *arm;
@@ -197,4 +195,12 @@ int body_node(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
         break;
     }
     return body_leaf(x, b, e, pos, n);
+}
+
+int body_node(Fx *x, Body *b, const Expr *e, const int *pos, int n) {
+    if (x->l->failed)
+        return zero(x, b);
+    int node = make_node(x, b, e, pos, n);
+    comp_mark(b->comp, node, e->span);
+    return node;
 }

@@ -89,23 +89,23 @@ static Proof neutral(Causal *k, CausalValue *t, const Hidden *h) {
 typedef struct {
     Causal *k;
     Map seen;
-    int left;                             // terms to look at
-    bool (*fn)(void *ctx, const Term *e); // true: stop
+    int left;                                               // terms to look at
+    bool (*fn)(void *ctx, const Term *e, const Term *read); // true: stop
     void *ctx;
 } Inlined;
 
-// All subterms, through elementwise values.
-static bool each_inlined(Inlined *w, const Term *e) {
+// All subterms, through elementwise values; `read` is the innermost that was looked through.
+static bool each_inlined(Inlined *w, const Term *e, const Term *read) {
     if (map_has(&w->seen, e) || w->left-- <= 0)
         return false;
     map_put(w->k->arena, &w->seen, e, (void *)e);
-    if (w->fn(w->ctx, e))
+    if (w->fn(w->ctx, e, read))
         return true;
     const Term *inside = affine_inline(w->k->affine, e);
     if (inside)
-        return each_inlined(w, inside);
+        return each_inlined(w, inside, e);
     for (int i = 0; i < e->n; i++) {
-        if (each_inlined(w, e->args[i]))
+        if (each_inlined(w, e->args[i], read))
             return true;
     }
     return false;
@@ -127,8 +127,9 @@ typedef struct {
     int64_t w[WINDOWS_MAX];
 } Windows;
 
-static bool add_window(void *ctx, const Term *e) {
+static bool add_window(void *ctx, const Term *e, const Term *read) {
     Windows *s = ctx;
+    (void)read;
     const Term *cond = condition_of(e);
     for (int truth = 0; cond && truth < 2; truth++) {
         const Cons *c = affine_facts(s->k->affine, cons_none(s->k->affine), cond, truth);
@@ -152,7 +153,7 @@ static int64_t window(Causal *k, CausalValue *t, const Var *red, int axis) {
     Inlined walk = {.k = k, .left = WALK_MAX, .fn = add_window, .ctx = &s};
     if (!form_add(&s.back, &fq, &fk, -1))
         return AFFINE_INF;
-    each_inlined(&walk, t->body);
+    each_inlined(&walk, t->body, NULL);
     qsort(s.w, (size_t)s.n, sizeof *s.w, by_size);
     for (int i = 0; i < s.n; i++) {
         const Cons *c = cons_less(k->affine, cons_none(k->affine), &fk, &fq, s.w[i] + 1);
@@ -169,32 +170,66 @@ typedef struct {
     const Cons *region; // k > q
     const Var *red;
     const Term *found;
+    const Term *read; // in what is read there; NULL: in the body itself
 } Blame;
 
+static const char *every(Causal *k, const Var *red) {
+    return arena_printf(k->arena, "every %s is read here", red->name);
+}
+
 // A comparison in a condition that the region leaves open and that is about the reduced position.
-static const Term *open_comparison(Blame *b, const Term *e, int depth) {
+static bool open_comparison(Blame *b, const Term *e, const Term *read, int depth) {
     const Term *inside = affine_inline(b->k->affine, e);
     if (inside && depth < 50)
-        return open_comparison(b, inside, depth + 1);
-    if (node_class(e->op) == 'C' && e->args[0]->dtype != DT_BOOL)
-        return affine_decide(b->k->affine, e, b->region) < 0 &&
-                       term_mentions(b->k->terms, e, b->red)
-                   ? e
-                   : NULL;
+        return open_comparison(b, inside, e, depth + 1);
+    if (node_class(e->op) == 'C' && e->args[0]->dtype != DT_BOOL) {
+        bool open =
+            affine_decide(b->k->affine, e, b->region) < 0 && term_mentions(b->k->terms, e, b->red);
+        b->found = open ? e : NULL;
+        b->read = read;
+        return open;
+    }
     for (int i = 0; i < e->n && e->dtype == DT_BOOL && depth < 50; i++) {
-        const Term *r = open_comparison(b, e->args[i], depth + 1);
-        if (r)
-            return r;
+        if (open_comparison(b, e->args[i], read, depth + 1))
+            return true;
+    }
+    return false;
+}
+
+static bool find_open(void *ctx, const Term *e, const Term *read) {
+    Blame *b = ctx;
+    const Term *cond = condition_of(e);
+    return cond && affine_decide(b->k->affine, cond, b->region) < 0 &&
+           open_comparison(b, cond, read, 0);
+}
+
+// The index of v that the read has `var` at, or NULL.
+static const Var *index_at(const CausalValue *v, const Term *read, const Var *var) {
+    for (int i = 0; i < read->n; i++) {
+        if (read->args[i]->op == N_INDEX && read->args[i]->var == var)
+            return v->out[i];
     }
     return NULL;
 }
 
-static bool find_open(void *ctx, const Term *e) {
-    Blame *b = ctx;
-    const Term *cond = condition_of(e);
-    if (cond && affine_decide(b->k->affine, cond, b->region) < 0)
-        b->found = open_comparison(b, cond, 0);
-    return b->found != NULL;
+// The comparison that was found, by the indices of where it stands if it is about two of them, and
+// the reduction that reads what it lets through.
+static const CausalCause *blame_comparison(const Blame *b, CausalValue *t, const Var *q) {
+    Causal *k = b->k;
+    const CausalValue *owner = b->read ? b->read->value : t;
+    const Var *own_k = b->read ? index_at(owner, b->read, b->red) : NULL;
+    const Var *own_q = b->read ? index_at(owner, b->read, q) : NULL;
+    int node = causal_node(k, owner, b->found, b->read);
+    bool own = node >= 0 && own_k && own_q;
+    const char *ahead =
+        arena_printf(k->arena, "%s > %s", (own ? own_k : b->red)->name, (own ? own_q : q)->name);
+    CausalCause *c = causal_cause(k, t, own ? owner->nodes[node] : b->found,
+                                  arena_printf(k->arena, "does not tell %s from the rest", ahead));
+    c->owner = owner;
+    c->span = causal_span(k, owner, node);
+    c->label = arena_printf(k->arena, "goes either way for %s", ahead);
+    c->reader = owner == t ? NULL : every(k, b->red);
+    return c;
 }
 
 static const char *interval_text(Causal *k, Interval x) {
@@ -204,30 +239,36 @@ static const char *interval_text(Causal *k, Interval x) {
                         : arena_printf(k->arena, "%g .. %g", x.lo, x.hi);
 }
 
+// The reduction itself.
+static const CausalCause *blame_whole(Causal *k, CausalValue *t, const Var *red, const char *why) {
+    CausalCause *c = causal_cause(k, t, t->body, why);
+    c->label = every(k, red);
+    return c;
+}
+
 static const CausalCause *blame(Causal *k, CausalValue *t, const Var *red) {
     const Var *q = NULL;
     for (int i = 0; i < t->rank && !q; i++)
         q = t->position[i] ? t->out[i] : NULL;
     if (!q)
-        return causal_cause(k, t, t->body, "is reduced over every position");
+        return blame_whole(k, t, red, "is reduced over every position");
     Form fq = form_var(q), fk = form_var(red);
-    Blame b = {k, cons_less(k->affine, cons_none(k->affine), &fq, &fk, 1), red, NULL};
+    Blame b = {.k = k, .red = red};
+    b.region = cons_less(k->affine, cons_none(k->affine), &fq, &fk, 1);
     Inlined walk = {.k = k, .left = WALK_MAX, .fn = find_open, .ctx = &b};
-    each_inlined(&walk, t->body);
-    const char *name = arena_printf(k->arena, "%s > %s", red->name, q->name);
+    each_inlined(&walk, t->body, NULL);
     if (b.found)
-        return causal_cause(k, t, b.found,
-                            arena_printf(k->arena, "does not tell %s from the rest", name));
+        return blame_comparison(&b, t, q);
+    const char *name = arena_printf(k->arena, "%s > %s", red->name, q->name);
     Values *v = values_new(k->arena, k->affine, causal_limits[0], k->bases[0]);
     Interval x = values_of(v, t->body, b.region);
-    if (t->reduction == RED_MAX && !x.any && x.hi < -causal_limits[0])
-        return causal_cause(
-            k, t, t->body,
-            arena_printf(k->arena,
-                         "is hidden for %s, but no element is surely visible in every row", name));
-    return causal_cause(
-        k, t, t->body,
-        arena_printf(k->arena, "isn't neutral for %s: %s", name, interval_text(k, x)));
+    bool hidden = t->reduction == RED_MAX && !x.any && x.hi < -causal_limits[0];
+    return blame_whole(
+        k, t, red,
+        hidden
+            ? arena_printf(k->arena,
+                           "is hidden for %s, but no element is surely visible in every row", name)
+            : arena_printf(k->arena, "isn't neutral for %s: %s", name, interval_text(k, x)));
 }
 
 // ---- Bounds ------------------------------------------------------------------------------------

@@ -127,6 +127,7 @@ static bool make_comp(Frame *fr, Val at) {
     v->red = c->red;
     v->red_vars = NEW_N(k->arena, const Var *, c->red + 1);
     v->bounds = NEW_N(k->arena, CausalBound, c->red + 1);
+    v->comp = c;
     v->reduction = c->reduction;
     v->step = c->step;
     for (int i = 0; i < c->red; i++) {

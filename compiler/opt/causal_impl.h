@@ -49,7 +49,12 @@ extern const double causal_limits[CAUSAL_LIMITS];
 bool causal_build(Causal *k, Val tokens); // false after a refusal
 void causal_reset_values(Causal *k);
 
-const CausalCause *causal_cause(Causal *k, const CausalValue *v, const Term *e, const char *why);
+// v's body fails at its part e (NULL: as a whole): its span and text, no label.
+CausalCause *causal_cause(Causal *k, const CausalValue *v, const Term *e, const char *why);
+// The node of v's body that e is, as it stands there or as `read` (of v) reads it; -1: not found.
+int causal_node(const Causal *k, const CausalValue *v, const Term *e, const Term *read);
+// A node's span if it lies in v's file or in the analysed function's; else, and for -1, v's own.
+Span causal_span(const Causal *k, const CausalValue *v, int node);
 void causal_refuse(Causal *k, const CausalCause *cause); // keeps the first
 
 // Calls fn for the reads and dimensions of e that can matter, with the facts of the selects around.

@@ -111,9 +111,8 @@ void causal_print_cause(const CausalCause *cause, StrBuf *out) {
     strbuf_printf(out, "%s", cause->why);
 }
 
-Span causal_site(const Causal *k, const CausalCause *cause) {
-    Val v = cause->value ? cause->value->val : 0;
-    return v ? core_value(k->f, v)->site : (Span){0};
+Span causal_site(const Causal *k, const CausalValue *v) {
+    return v && v->val ? core_value(k->f, v->val)->site : (Span){0};
 }
 
 static void print_place(const Causal *k, Span span, StrBuf *out) {

@@ -3,9 +3,30 @@
 
 // ---- Causes ------------------------------------------------------------------------------------
 
-const CausalCause *causal_cause(Causal *k, const CausalValue *v, const Term *e, const char *why) {
+int causal_node(const Causal *k, const CausalValue *v, const Term *e, const Term *read) {
+    for (int i = 0; v->comp && e && i < v->comp->nodes.len; i++) {
+        const Term *node = v->nodes[i];
+        if (!node || node->op != e->op || node->dtype != e->dtype)
+            continue;
+        if (read)
+            node = term_substitute(k->terms, node, v->rank, v->out, read->args);
+        if (node == e)
+            return i;
+    }
+    return -1;
+}
+
+Span causal_span(const Causal *k, const CausalValue *v, int node) {
+    Span s = node < 0 ? v->span : v->comp->nodes.data[node].span;
+    return s.file && (s.file == v->span.file || s.file == k->f->span.file) ? s : v->span;
+}
+
+CausalCause *causal_cause(Causal *k, const CausalValue *v, const Term *e, const char *why) {
     CausalCause *c = NEW(k->arena, CausalCause);
-    *c = (CausalCause){v, v->span, e ? term_text(k->arena, e) : NULL, why};
+    bool whole = e == v->body || e == v->raw;
+    *c = (CausalCause){.value = v, .owner = v, .why = why};
+    c->span = whole ? v->span : causal_span(k, v, causal_node(k, v, e, NULL));
+    c->expression = e ? term_text(k->arena, e) : NULL;
     return c;
 }
 

@@ -21,9 +21,12 @@ typedef struct Causal Causal;
 // Why a property fails, or the analysis refuses.
 typedef struct {
     const CausalValue *value; // in whose body
-    Span span;                // of the value's expression
-    const char *expression;   // the part to blame, as text: "k < q + 2"
+    const CausalValue *owner; // in whose source the expression stands: value, or what it reads
+    Span span;                // of the expression to blame
+    const char *expression;   // the same as text, by value's indices: "k < q + 2"; or NULL
     const char *why;          // "does not tell k > q from the rest"
+    const char *label;        // a few words under the expression, or NULL
+    const char *reader;       // likewise under value's own, where owner is another; or NULL
 } CausalCause;
 
 typedef enum {
@@ -70,6 +73,7 @@ struct CausalValue {
     const Var **red_vars;
     Reduction reduction;
     Step step;
+    const Comp *comp;    // NULL: of another kind
     const Term *body;    // folded: what is decided without facts is gone
     const Term *raw;     // as lowered, views substituted
     const Term **nodes;  // a term for each node of the comprehension; NULL beyond the limits
@@ -135,5 +139,5 @@ bool causal_live_anywhere(Causal *k, Val user, int node);
 void causal_print_proof(const Causal *k, StrBuf *out);
 void causal_print_cause(const CausalCause *cause, StrBuf *out); // "score: `k < q + 2` does not .."
 
-// Where the analysed function's own file calls what holds the cause; no file if it does not.
-Span causal_site(const Causal *k, const CausalCause *cause);
+// Where the analysed function's own file calls what `v` stands in; no file if it does not.
+Span causal_site(const Causal *k, const CausalValue *v);

@@ -47,6 +47,7 @@ static int append(Composer *k, Val v, const int *index, bool through) {
             node[i] = shared && node_args(n.op) == 2
                           ? comp_binary(k->core, k->to, n.op, n.args[0], n.args[1])
                           : comp_append(k->core, k->to, n);
+            comp_mark(k->to, node[i], n.span);
             continue;
         }
         int at[CORE_MAX_RANK];
@@ -56,6 +57,7 @@ static int append(Composer *k, Val v, const int *index, bool through) {
         node[i] = through && looks_through(k, v, u)
                       ? append(k, u, at, false)
                       : comp_read(k->core, k->to, argument(k, u), n.dtype, n.read_count, at);
+        comp_mark(k->to, node[i], n.span);
     }
     return node[from->root];
 }

@@ -97,6 +97,7 @@ static void make_nodes(Unflatten *u, const Value *v, int axis) {
         }
         if (n.op == N_READ) {
             node[i] = make_read(u, v, &n, node);
+            comp_mark(u->to, node[i], n.span);
             continue;
         }
         for (int j = 0; j < node_args(n.op); j++)

@@ -12,6 +12,8 @@ try examples/02_attention.serin $sizes --entry forward --prove --summary
 sed 's/at\[j\] <= at\[i\]/at[j] < at[i] + 2/' examples/02_attention.serin >"$TMP/broken.serin"
 # shellcheck disable=SC2086
 try "$TMP/broken.serin" $sizes --entry forward | sed "s|$TMP|TMP|"
+# shellcheck disable=SC2086
+try "$TMP/broken.serin" $sizes --entry forward --json | sed "s|$TMP|TMP|g"
 try examples/verses --engine vllm
 try examples/verses --engine gguf --json
 try examples/verses --engine trt
