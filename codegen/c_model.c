@@ -31,6 +31,9 @@ static void write_constants(const Export *x, Writer *w) {
                o->step ? (int)o->step->max_rows : 0);
     write_line(w, 1, "tokens of a prompt read at a time", "MODEL_CHUNK = %d,",
                o->step ? (int)o->step->chunk : 0);
+    if (slides(x))
+        write_line(w, 1, "positions that a token looks at, its own included",
+                   "MODEL_LOOKBACK = %d,", (int)o->step->lookback);
     write_line(w, 1, "1: tokens are drawn where the temperature is not 0", "MODEL_DRAWS = %d,",
                draws);
     write_line(w, 0, NULL, "};");

@@ -19,7 +19,7 @@ static const CoreType *state_type(const Export *x, int i) {
 }
 
 // A state's name in C: that of the parameter.
-static const char *state_name(const Export *x, Val v) {
+const char *state_name(const Export *x, Val v) {
     const LoopFn *f = x->step;
     int at = f->params.len - 1;
     for (int k = f->source->params.len - 1; k >= 0; k--) {
@@ -34,24 +34,21 @@ static bool is_kept(const Export *x, int i) {
     return state_name(x, x->step->source->states.data[i]) != NULL;
 }
 
-// Elements before, of and after the axis of the sequences.
-typedef struct {
-    const Dim *outer; // loops around
-    const Dim *row;   // elements of one sequence
-    bool found;
-} Axes;
-
-static Axes axes_of(const Export *x, const CoreType *t) {
+StateAxes state_axes(const Export *x, const CoreType *t) {
     DimTable *dims = x->m->core->dims;
-    Axes a = {dim_const(dims, 1), dim_const(dims, dtype_size(t->dtype)), false};
+    const Dim *size = dim_const(dims, dtype_size(t->dtype));
+    StateAxes a = {dim_const(dims, 1), size, size};
+    bool found = false;
     for (int i = 0; i < t->rank; i++) {
-        const Dim **d = a.found ? &a.row : &a.outer;
-        if (!a.found && t->dims[i] == x->o->step->rows)
-            a.found = true;
+        const Dim **d = found ? &a.row : &a.outer;
+        if (found && t->dims[i] != x->o->step->capacity)
+            a.place = dim_mul(dims, a.place, t->dims[i]);
+        if (!found && t->dims[i] == x->o->step->rows)
+            found = true;
         else
             *d = dim_mul(dims, *d, t->dims[i]);
     }
-    if (!a.found)
+    if (!found)
         loop_fail(x->m, "a state has no axis of sequences");
     return a;
 }
@@ -61,7 +58,8 @@ static const char *dim_c(const Export *x, const Dim *d) {
 }
 
 static void write_cache(const Export *x, Writer *w) {
-    write_line(w, 0, NULL, "// What a session keeps of B sequences at positions 0 .. Cap - 1.");
+    write_line(w, 0, NULL, "// What a session keeps of B sequences at %s.",
+               slides(x) ? "Cap positions, from an origin on" : "positions 0 .. Cap - 1");
     write_line(w, 0, NULL, "typedef struct {");
     int members = 0;
     for (int i = 0; i < state_count(x); i++) {
@@ -92,7 +90,7 @@ static const char *const header[] = {
     "// Frees the session. NULL is allowed.",
     "void session_free(Session *session);",
     "",
-    "// What is kept: B is the session's rows, Cap its capacity.",
+    "// What is kept: B is the session's rows.",
     "const Cache *session_cache(const Session *session);",
     "",
     "// Bytes of the cache, and of the memory for temporaries.",
@@ -102,6 +100,10 @@ static const char *const header[] = {
     "// Forgets what row `row` was, before it begins anew at position 0.",
     "void session_clear(Session *session, int64_t row);",
     "",
+    NULL,
+};
+
+static const char *const header_step[] = {
     "// Computes one chunk of every row b: the first count[b] of tokens[b * width ..], at "
     "positions",
     "// pos[b], pos[b] + 1 and so on; what a row has before must have been computed. Writes the",
@@ -109,6 +111,15 @@ static const char *const header[] = {
     "chunk,",
     "// a count not 1 .. width, pos[b] + count[b] beyond the capacity, or a token outside the",
     "// vocabulary.",
+    NULL,
+};
+
+static const char *const header_slides[] = {
+    "// False too if pos[b] is so far behind what row b has had that what it looks at is gone.",
+    NULL,
+};
+
+static const char *const header_tail[] = {
     "bool session_step(Session *session, int64_t width, const int32_t *tokens, const int32_t *pos,",
     "                  const int32_t *count, float *logits);",
     "",
@@ -118,6 +129,10 @@ static const char *const header[] = {
 void write_session_h(const Export *x, Writer *w) {
     write_cache(x, w);
     write_lines(w, header);
+    write_lines(w, header_step);
+    if (slides(x))
+        write_lines(w, header_slides);
+    write_lines(w, header_tail);
 }
 
 // ---- Making and freeing ------------------------------------------------------------------------
@@ -135,6 +150,12 @@ static const char *const session_struct[] = {
     "    size_t cache_bytes;   // of all states",
     "    unsigned char *arena; // memory for the temporaries of one step",
     "    size_t arena_bytes;   // of the arena",
+    NULL,
+};
+
+static const char *const session_slides[] = {
+    "    int64_t held;         // positions of each that the cache holds",
+    "    int32_t *origin;      // (rows): the first of them",
     NULL,
 };
 
@@ -206,23 +227,29 @@ static bool has_states(const Export *x) {
     return mentions_symbol(x, x->o->step->rows);
 }
 
+static const char *capacity_field(const Export *x) {
+    return slides(x) ? "held" : "capacity";
+}
+
 // B and Cap as the shapes have them.
 static void write_sizes(const Export *x, Writer *w) {
     const CodegenStep *s = x->o->step;
     if (has_states(x))
         write_line(w, 1, NULL, "int64_t %s = session->rows;", loop_symbol(x->m, s->rows));
     if (mentions_symbol(x, s->capacity))
-        write_line(w, 1, NULL, "int64_t %s = session->capacity;", loop_symbol(x->m, s->capacity));
+        write_line(w, 1, NULL, "int64_t %s = session->%s;", loop_symbol(x->m, s->capacity),
+                   capacity_field(x));
 }
 
 static void write_arena_call(const Export *x, StrBuf *b, const char *width, const char *length) {
     const CodegenStep *s = x->o->step;
+    const char *capacity = arena_printf(arena_of(x), "session->%s", capacity_field(x));
     strbuf_printf(b, "arena_bytes(");
     for (int i = 0; i < x->m->symbols.len; i++) {
         const Dim *d = x->m->symbols.data[i].dim;
         const char *value = d == s->rows       ? "session->rows"
                             : d == s->width    ? width
-                            : d == s->capacity ? "session->capacity"
+                            : d == s->capacity ? capacity
                                                : length;
         strbuf_printf(b, "%s%s", i ? ", " : "", value);
     }
@@ -237,6 +264,10 @@ static void write_new_cache(const Export *x, Writer *w) {
         write_line(w, 1, NULL, "Cache *cache = &session->cache;");
     write_sizes(x, w);
     StrBuf all = strbuf_new(arena_of(x));
+    if (slides(x)) {
+        write_line(w, 1, NULL, "session->origin = calloc((size_t)B, sizeof *session->origin);");
+        strbuf_printf(&all, "session->origin != NULL");
+    }
     for (int i = 0; i < state_count(x); i++) {
         const CoreType *t = state_type(x, i);
         const char *name = state_name(x, x->step->source->states.data[i]);
@@ -255,9 +286,11 @@ static void write_new_cache(const Export *x, Writer *w) {
 
 static void write_new(const Export *x, Writer *w) {
     StrBuf bytes = strbuf_new(arena_of(x));
-    write_arena_call(x, &bytes, "session->chunk", "capacity");
+    write_arena_call(x, &bytes, "session->chunk", slides(x) ? "session->held" : "capacity");
     write_new_cache(x, w);
     write_lines(w, new_head);
+    if (slides(x))
+        write_slide_sizes(x, w);
     write_line(w, 1, NULL, "bool kept = new_cache(session);");
     const char *set = arena_printf(arena_of(x), "session->arena_bytes = %s + 64;", bytes.data);
     if (!writer_fits(1, set)) {
@@ -277,6 +310,8 @@ static void write_free(const Export *x, Writer *w) {
             write_line(w, 1, NULL, "free(session->cache.%s);",
                        state_name(x, x->step->source->states.data[i]));
     }
+    if (slides(x))
+        write_line(w, 1, NULL, "free(session->origin);");
     write_line(w, 1, NULL, "rt_pool_free(session->pool);");
     write_line(w, 1, NULL, "free(session->arena);");
     write_line(w, 1, NULL, "free(session);");
@@ -295,12 +330,14 @@ static void write_clear(const Export *x, Writer *w) {
         const char *name = state_name(x, x->step->source->states.data[i]);
         if (!name)
             continue;
-        Axes axes = axes_of(x, state_type(x, i));
+        StateAxes axes = state_axes(x, state_type(x, i));
         const char *args[] = {arena_printf(arena_of(x), "session->cache.%s", name),
                               dim_c(x, axes.outer), dim_c(x, x->o->step->rows), "row",
                               dim_c(x, axes.row)};
         write_call(w, 1, "clear_row", 5, args, ";");
     }
+    if (slides(x))
+        write_line(w, 1, NULL, "session->origin[row] = 0;");
     write_line(w, 0, NULL, "}");
     write_blank(w);
 }
@@ -330,6 +367,10 @@ static const char *const accessors[] = {
     "        int64_t last = (int64_t)pos[b] + count[b];",
     "        if (pos[b] < 0 || count[b] < 1 || count[b] > width || last > session->capacity)",
     "            return 0;",
+    NULL,
+};
+
+static const char *const accessors_tail[] = {
     "        end = last > end ? last : end;",
     "    }",
     "    for (int64_t i = 0; i < session->rows * width; i++) {",
@@ -339,6 +380,10 @@ static const char *const accessors[] = {
     "    return end;",
     "}",
     "",
+    NULL,
+};
+
+static const char *const step_head[] = {
     "bool session_step(Session *session, int64_t width, const int32_t *tokens, const int32_t *pos,",
     "                  const int32_t *count, float *logits) {",
     "    int64_t length = chunk_end(session, width, tokens, pos, count);",
@@ -346,10 +391,11 @@ static const char *const accessors[] = {
 };
 
 static const char *argument_text(const Export *x, int param) {
-    static const char *const names[] = {"model", "tokens", "pos", "count"};
-    Val v = x->step->source->params.data[param];
-    const char *state = param < 4 ? NULL : state_name(x, v);
-    return param < 4 ? names[param] : arena_printf(arena_of(x), "session->cache.%s", state);
+    static const char *const names[] = {"model", "tokens", "pos", "count", "session->origin"};
+    if (param < (slides(x) ? 5 : 4))
+        return names[param];
+    return arena_printf(arena_of(x), "session->cache.%s",
+                        state_name(x, x->step->source->params.data[param]));
 }
 
 static void write_step_call(const Export *x, Writer *w) {
@@ -363,7 +409,7 @@ static void write_step_call(const Export *x, Writer *w) {
         const Dim *d = f->symbols.data[i];
         args[n++] = d == s->rows       ? "session->rows"
                     : d == s->width    ? "width"
-                    : d == s->capacity ? "session->capacity"
+                    : d == s->capacity ? arena_printf(arena_of(x), "session->%s", capacity_field(x))
                                        : "length";
     }
     args[n++] = "logits";
@@ -378,6 +424,19 @@ static void write_step(const Export *x, Writer *w) {
     StrBuf bytes = strbuf_new(arena_of(x));
     write_arena_call(x, &bytes, "width", "length");
     write_lines(w, accessors);
+    if (slides(x)) {
+        write_line(w, 2, NULL, "int64_t back = session->origin[b] > 0 ? MODEL_LOOKBACK - 1 : 0;");
+        write_line(w, 2, NULL, "if (pos[b] - back < session->origin[b])");
+        write_line(w, 3, NULL, "return 0; // what it looks at is gone");
+    }
+    write_lines(w, accessors_tail);
+    if (slides(x))
+        write_slide(x, w);
+    write_lines(w, step_head);
+    if (slides(x)) {
+        write_line(w, 1, NULL, "if (length > 0)");
+        write_line(w, 2, NULL, "length = make_room(session, pos, count);");
+    }
     const char *test =
         arena_printf(arena_of(x), "if (length == 0 || %s > session->arena_bytes)", bytes.data);
     if (writer_fits(1, test)) {
@@ -398,6 +457,8 @@ static void write_step(const Export *x, Writer *w) {
 
 void write_session_c(const Export *x, Writer *w) {
     write_lines(w, session_struct);
+    if (slides(x))
+        write_lines(w, session_slides);
     write_line(w, 0, NULL, "};");
     write_blank(w);
     if (has_states(x))

@@ -16,12 +16,15 @@ typedef struct {
 //
 //     fn(self, tokens i32[B, C], pos i32[B], count i32[B], states..) -> logits [B, vocab]
 //
-// A state is [.., B, Cap, ..]; positions in use are L. See compiler/opt/incremental.h.
+// A state is [.., B, Cap, ..]; positions in use are L. Where states slide, origin i32[B] comes
+// after count. See compiler/opt/incremental.h.
 typedef struct {
     const CoreFn *fn;                            // a method of the model
     const Dim *rows, *width, *capacity, *length; // the symbols B, C, Cap, L
     int64_t max_rows;                            // most sequences of a session
     int64_t chunk;                               // tokens of a prompt at a time, where not asked
+    int64_t lookback;    // where states slide: positions that a row looks at, its own too; else 0
+    int64_t origin_step; // then an origin is a multiple of it
 } CodegenStep;
 
 // What an export fixes. The entry is a method of the model.
@@ -60,8 +63,9 @@ typedef struct {
     int64_t cache; // states
 } CodegenMemory;
 
-// The same sizes that the exported program computes, for `rows` sequences of at most `capacity`
-// tokens that are read `chunk` at a time. Without a step: the whole context of `capacity` tokens.
+// The same sizes that the exported program computes, for `rows` sequences of which states hold
+// `capacity` positions, `chunk` of them new ones. Without a step: for the whole context of
+// `capacity` tokens.
 bool codegen_memory(Core *c, const CodegenOptions *o, int64_t rows, int64_t capacity, int64_t chunk,
                     CodegenMemory *memory, char *error, size_t n);
 

@@ -169,9 +169,10 @@ static const char *whole_fault(const CodegenOptions *o) {
 
 static const char *step_fault(const CodegenOptions *o) {
     const CoreFn *f = o->step->fn;
-    if (!f->self || f->params.len != 4 + f->states.len || f->region.yields.len != 1)
+    int before = o->step->lookback ? 5 : 4; // self, tokens, pos, count, perhaps origin
+    if (!f->self || f->params.len != before + f->states.len || f->region.yields.len != 1)
         return "the step is not one of a model";
-    for (int i = 1; i < 4; i++) {
+    for (int i = 1; i < before; i++) {
         if (!is_tensor(core_value(f, f->params.data[i])->type, DT_I32, i == 1 ? 2 : 1))
             return "the step's tokens, positions and counts are not i32";
     }
@@ -182,7 +183,7 @@ static const char *step_fault(const CodegenOptions *o) {
     if (o->window)
         return "a window has no step";
     if (o->step->max_rows < 1 || o->step->max_rows > 65536 || o->step->chunk < 1 ||
-        o->step->chunk > INT32_MAX)
+        o->step->chunk > INT32_MAX || o->step->lookback > INT32_MAX)
         return "the batch or the chunk is empty or too large";
     return NULL;
 }

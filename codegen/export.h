@@ -14,6 +14,13 @@ typedef struct {
     GenFiles files;
 } Export;
 
+// Elements of a state before, of and after the axis of the sequences.
+typedef struct {
+    const Dim *outer; // loops around
+    const Dim *row;   // bytes of one sequence
+    const Dim *place; // bytes of one of its positions
+} StateAxes;
+
 // model.h and model.c (c_model.c).
 void write_model_h(const Export *x, Writer *w);
 void write_model_c(const Export *x, Writer *w);
@@ -21,7 +28,12 @@ void write_model_c(const Export *x, Writer *w);
 // Sessions, the cache and what computes with them (c_session.c).
 void write_session_h(const Export *x, Writer *w);
 void write_session_c(const Export *x, Writer *w);
-void write_whole_h(Writer *w); // where there is no step (c_whole.c)
+bool slides(const Export *x);                                // do states slide (c_slide.c)?
+void write_slide_sizes(const Export *x, Writer *w);          // into session_new
+void write_slide(const Export *x, Writer *w);                // what makes room
+const char *state_name(const Export *x, Val v);              // in C; NULL: it is not used
+StateAxes state_axes(const Export *x, const CoreType *type); // of a state
+void write_whole_h(Writer *w);                               // where there is no step (c_whole.c)
 void write_whole_c(const Export *x, Writer *w);
 const char *root_type(const Export *x); // of the model's weights (c_model.c)
 

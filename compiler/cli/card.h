@@ -18,7 +18,7 @@ typedef struct {
     const char *root, *entry;  // [source]: a block and its main entry; or NULL
     VEC(const char *) files;   // [weights] files, with the folder
     const char *bindings_path; // the file, with the folder; NULL without one
-    VEC(CardBinding) bindings;     // in file order
+    VEC(CardBinding) bindings; // in file order
     Map tensors;               // path of a binding -> name of its tensor
 } Card;
 

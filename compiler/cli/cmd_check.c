@@ -58,7 +58,9 @@ static void print_cache(const Model *m) {
     }
     int64_t total = opt_step_bytes(p);
     printf("    cache   : kv_cache(%s), %s", dim_name(m->length), token_text(m->a, total));
-    if (m->context >= 0 && total >= 0)
+    if (p->origin)
+        printf(", a window of %lld tokens and a chunk at a time", (long long)p->window + 1);
+    else if (m->context >= 0 && total >= 0)
         printf(", %s for %lld tokens", size_text(m->a, (double)total * (double)m->context),
                (long long)m->context);
     putchar('\n');
@@ -131,6 +133,8 @@ static int check_model(Model *m, const Args *args, bool quiet) {
     if (code == EXIT_FINE && m->s->errors)
         code = EXIT_WRONG;
     bool print = code == EXIT_FINE && !quiet;
+    if (print)
+        code = model_slide(m);
     if (print && m->checkpoint)
         checkpoint_print(m->checkpoint, stdout);
     if (print && (m->checkpoint || args_has(args, "--summary")))

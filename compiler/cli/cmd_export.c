@@ -151,6 +151,8 @@ static int export_model(Arena *a, const Args *args, Model *m) {
         code = model_match_weights(m);
     if (code == EXIT_FINE)
         code = model_derive(m);
+    if (code == EXIT_FINE && !args_has(args, "--fixed"))
+        code = model_slide(m);
     if (code == EXIT_FINE && !model_can_generate(m))
         code = EXIT_WRONG;
     if (code != EXIT_FINE)

@@ -18,6 +18,7 @@ typedef struct {
     int64_t weights;       // bytes of all parameters in their own types
     int64_t token;         // bytes of the cache for one position of one row; -1 where not constant
     int64_t rows, context; // sequences, and positions of each
+    int64_t held;          // positions of each that the cache holds
     int64_t chunk;
     CodegenMemory memory;
     bool good; // no size left 63 bits
@@ -49,8 +50,9 @@ static bool fill(Model *m, Plan *p) {
         step.max_rows = p->rows; // any batch can be planned
     core_weights(core, o.step ? step.fn->self : m->entry->self, add_weight, p);
     p->token = m->step ? opt_step_bytes(m->step) : 0;
+    p->held = m->step ? opt_step_capacity(m->step, p->context, p->chunk) : p->context;
     bool good =
-        codegen_memory(core, &o, p->rows, p->context, p->chunk, &p->memory, error, sizeof error);
+        codegen_memory(core, &o, p->rows, p->held, p->chunk, &p->memory, error, sizeof error);
     total(p);
     if (good && !p->good)
         snprintf(error, sizeof error, "the memory of the model is beyond 63 bits");
@@ -81,7 +83,10 @@ void plan_line(Arena *a, const char *what, int64_t bytes, const char *note) {
 static void print_text(const Model *m, Plan *p) {
     Arena *a = m->a;
     const char *rows = p->rows > 1 ? arena_printf(a, "%lld rows of ", (long long)p->rows) : "";
-    const char *bound = arena_printf(a, "%s%lld tokens", rows, (long long)p->context);
+    const char *bound = arena_printf(a, "%s%lld tokens", rows, (long long)p->held);
+    if (p->held < p->context)
+        bound = arena_printf(a, "%s%lld tokens at a time (a window of %lld, a chunk)", rows,
+                             (long long)p->held, (long long)m->step->window + 1);
     plan_line(a, "weights", p->weights,
               arena_printf(a, "%lld tensors, mapped", (long long)p->tensors));
     if (!m->step)
@@ -103,9 +108,9 @@ static void print_json(const Model *m, Plan *p) {
     fputs("{\"model\": ", stdout);
     json_string(stdout, m->serve.model->name);
     printf(", \"tensors\": %lld, \"weights_bytes\": %lld, \"rows\": %lld, \"context\": %lld, "
-           "\"chunk\": %lld, \"cached\": %s, ",
+           "\"held\": %lld, \"chunk\": %lld, \"cached\": %s, ",
            (long long)p->tensors, (long long)p->weights, (long long)p->rows, (long long)p->context,
-           (long long)p->chunk, m->step ? "true" : "false");
+           (long long)p->held, (long long)p->chunk, m->step ? "true" : "false");
     if (m->step && p->token >= 0)
         printf("\"cache_bytes_per_token\": %lld, ", (long long)p->token);
     else
@@ -150,6 +155,8 @@ static int plan_model(Arena *a, const Args *args, Target *t) {
         code = model_lower(m, args, 0);
     if (code == EXIT_FINE)
         code = model_derive(m);
+    if (code == EXIT_FINE)
+        code = model_slide(m);
     if (code == EXIT_FINE && !model_can_generate(m))
         code = EXIT_WRONG;
     if (code != EXIT_FINE)

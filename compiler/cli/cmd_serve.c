@@ -1,12 +1,15 @@
 // serin serve PATH --prompt IDS: token ids in, token ids out.
 #include "cli/cli.h"
 #include "cli/generate.h"
+#include "runtime/file.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 static const Flag flags[] = {
     {"--prompt", FLAG_MANY, "IDS", "token ids, separated by spaces; several form a batch"},
+    {"--prompts", FLAG_MANY, "FILE", "a prompt a line"},
+    {"--rows", FLAG_INT, "N", "prompts at once; the others wait (0: max_batch, else 8)"},
     {"--tokens", FLAG_INT, "N", "how many to generate (16)"},
     {"--temperature", FLAG_NUMBER, "X", "0 is greedy (the entry's own default)"},
     {"--seed", FLAG_SEED, "S", "of the draws (0)"},
@@ -60,35 +63,66 @@ static bool only(const Args *args, const char *flag, const char *value) {
     return false;
 }
 
-typedef struct {
-    Sequence *rows;
-    int64_t count;
-} Prompts;
+typedef VEC(Sequence) Prompts;
 
-// A row for each --prompt. NULL rows after a message.
-static Prompts read_prompts(Arena *a, const Args *args) {
-    Prompts p = {NEW_N(a, Sequence, args->many.len + 1), 0};
-    for (int i = 0; i < args->many.len; i += 2) {
-        if (strcmp(args->many.data[i], "--prompt") != 0)
-            continue;
-        int64_t count = 0;
-        int32_t *ids = parse_ids(a, args->many.data[i + 1], &count);
-        if (!ids)
-            return (Prompts){NULL, 0};
-        p.rows[p.count++] = sequence_new(a, ids, count, args_int(args, "--tokens", 16),
-                                         args_seed(args, "--seed"), 0);
+static bool add_prompt(Arena *a, const Args *args, const char *text, Prompts *p) {
+    int64_t count = 0;
+    int32_t *ids = parse_ids(a, text, &count);
+    if (ids)
+        vec_push(a, p,
+                 sequence_new(a, ids, count, args_int(args, "--tokens", 16),
+                              args_seed(args, "--seed"), 0));
+    return ids != NULL;
+}
+
+// One for each line that is not empty.
+static bool add_lines(Arena *a, const Args *args, const char *path, Prompts *p) {
+    RtFile file;
+    RtError err;
+    if (!rt_file_map(&file, path, &err)) {
+        usage_error("%s", err.text);
+        return false;
     }
-    if (!p.count)
-        usage_error("serve needs --prompt \"1 2 3\"");
-    return p.count ? p : (Prompts){NULL, 0};
+    const char *at = (const char *)file.data, *end = at + file.size;
+    bool good = true;
+    for (int64_t number = 1; good && at < end; number++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((stop ? stop : end) - at);
+        const char *line = arena_printf(a, "%.*s", (int)size, at);
+        if (memchr(at, '\0', size))
+            good = usage_error("a byte that is 0") == EXIT_FINE;
+        else if (line[strspn(line, " \t\r")])
+            good = add_prompt(a, args, line, p);
+        if (!good)
+            fprintf(stderr, "  in %s, line %lld\n", path, (long long)number);
+        at += size + 1;
+    }
+    rt_file_unmap(&file);
+    return good;
+}
+
+// Those of each --prompt and --prompts in order. None after a message.
+static Prompts read_prompts(Arena *a, const Args *args) {
+    Prompts p = {0};
+    for (int i = 0; i < args->many.len; i += 2) {
+        const char *flag = args->many.data[i], *value = args->many.data[i + 1];
+        bool one = strcmp(flag, "--prompt") == 0;
+        if (one || strcmp(flag, "--prompts") == 0) {
+            if (!(one ? add_prompt : add_lines)(a, args, value, &p))
+                return (Prompts){0};
+        }
+    }
+    if (!p.len)
+        usage_error("serve needs --prompt \"1 2 3\", or --prompts FILE with lines of ids");
+    return p;
 }
 
 static bool write_logits(const Model *m, const char *path, Prompts p) {
     FILE *f = fopen(path, "wb");
     size_t vocab = (size_t)m->vocab;
     bool good = f != NULL;
-    for (int64_t b = 0; good && b < p.count; b++)
-        good = fwrite(p.rows[b].logits, sizeof(float), vocab, f) == vocab;
+    for (int64_t b = 0; good && b < p.len; b++)
+        good = fwrite(p.data[b].logits, sizeof(float), vocab, f) == vocab;
     good = (!f || fclose(f) == 0) && good;
     if (!good)
         report(m->s, (Span){0}, E8001, "%s can't be written: %s", path, strerror(errno));
@@ -101,21 +135,22 @@ static int generate_all(Model *m, const Args *args, Prompts p) {
     bool draws = !m->serve.ids || m->key >= 0;
     GenerateOptions o = {.chunk = args_int(args, "--chunk", 128),
                          .threads = (int)args_int(args, "--threads", 0),
+                         .rows = args_int(args, "--rows", 0),
                          .whole = args_has(args, "--whole")};
     if (logits && !m->step && m->serve.ids)
         return usage_error("--logits: `%s` gives tokens, and no step is derived that gives logits",
                            m->serve.entry->name);
     o.logits = logits && m->step && o.whole;
-    for (int64_t b = 0; b < p.count; b++) {
-        p.rows[b].temperature = draws ? (float)temperature : 0;
+    for (int64_t b = 0; b < p.len; b++) {
+        p.data[b].temperature = draws ? (float)temperature : 0;
         if (logits)
-            p.rows[b].logits = NEW_N(m->a, float, m->vocab);
+            p.data[b].logits = NEW_N(m->a, float, m->vocab);
     }
-    bool greedy = p.rows[0].temperature == 0;
-    if (!generate(m, p.rows, p.count, &o, NULL, NULL) || (logits && !write_logits(m, logits, p)))
+    bool greedy = p.data[0].temperature == 0;
+    if (!generate(m, p.data, p.len, &o, NULL, NULL) || (logits && !write_logits(m, logits, p)))
         return EXIT_WRONG;
-    for (int64_t b = 0; b < p.count; b++) {
-        const Sequence *s = &p.rows[b];
+    for (int64_t b = 0; b < p.len; b++) {
+        const Sequence *s = &p.data[b];
         if (args_has(args, "--json")) {
             print_json(m, s, greedy);
         } else {
@@ -133,14 +168,14 @@ static int serve(Arena *a, const Args *args, Model *m) {
     if (!only(args, "--backend", "interp") || !only(args, "--precision", "stored"))
         return EXIT_USAGE;
     if (!args_within(args, "--tokens", 0, 1 << 24) || !args_within(args, "--threads", 0, 256) ||
-        !args_within(args, "--chunk", 1, 1 << 16))
+        !args_within(args, "--chunk", 1, 1 << 16) || !args_within(args, "--rows", 0, 1 << 16))
         return EXIT_USAGE;
     Prompts p = read_prompts(a, args);
-    if (!p.rows)
+    if (!p.len)
         return EXIT_USAGE;
     int code = model_open(a, args->paths.data[0], args, m);
     if (code == EXIT_FINE)
-        code = model_lower(m, args, p.rows[0].prompt);
+        code = model_lower(m, args, p.data[0].prompt);
     if (code == EXIT_FINE)
         code = model_match_weights(m);
     if (code == EXIT_FINE && (!args_has(args, "--whole") || args_has(args, "--logits")))

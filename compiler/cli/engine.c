@@ -48,6 +48,7 @@ static bool allocate(Engine *e) {
     e->batch = NEW_N(e->m->a, int32_t, e->rows * e->chunk);
     e->pos = NEW_N(e->m->a, int32_t, e->rows);
     e->count = NEW_N(e->m->a, int32_t, e->rows);
+    e->used = NEW_N(e->m->a, bool, e->rows);
     e->logits = NEW_N(e->m->a, float, e->m->vocab);
     e->order = NEW_N(e->m->a, int32_t, e->m->vocab);
     for (int i = 0; i < n; i++) {
@@ -61,13 +62,10 @@ static bool allocate(Engine *e) {
     return true;
 }
 
-bool engine_start(Engine *e, Model *m, int64_t rows, int64_t capacity, int64_t chunk, int threads) {
+bool engine_start(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chunk, int threads) {
     char error[512];
-    *e = (Engine){.m = m, .rows = rows, .capacity = capacity, .chunk = chunk};
-    if (m->step->origin) { // room for the window, a chunk, and as much again before it slides
-        int64_t room = (2 * m->step->window + chunk + 31) / 32 * 32;
-        e->capacity = room < capacity ? room : capacity;
-    }
+    *e = (Engine){.m = m, .rows = rows, .chunk = chunk};
+    e->capacity = opt_step_capacity(m->step, length, chunk);
     if (!allocate(e))
         return false;
     e->pool = rt_pool_new(threads);
@@ -86,65 +84,91 @@ void engine_end(Engine *e) {
     *e = (Engine){0};
 }
 
-// ---- A step ------------------------------------------------------------------------------------
+// ---- Rows --------------------------------------------------------------------------------------
 
-// Where a row goes on. One that is done is fed its last token again, at its place.
-static int64_t position(const Sequence *s) {
-    return s->done ? s->length - 1 : s->fed;
-}
+// A row of a state [.., B, Cap, ..]: the bytes of a position, and the parts that loops around make.
+typedef struct {
+    char *first;             // of the first part
+    int64_t parts, distance; // how many, bytes from one to the next
+    int64_t bytes;           // of a position
+} StateRow;
 
-// Tokens of each row in the next step: as many as the row with the most to say has, at most a
-// chunk, and no more than any row has room for.
-static int64_t step_width(const Engine *e, const Sequence *s) {
-    int64_t width = 1, most = e->chunk;
-    for (int64_t b = 0; b < e->rows; b++) {
-        int64_t left = s[b].length - position(&s[b]), room = e->capacity - position(&s[b]);
-        width = left > width ? left : width;
-        if (!e->m->step->origin)
-            most = room < most ? room : most;
-    }
-    return width < most ? width : most;
-}
-
-// ---- States that slide -------------------------------------------------------------------------
-
-// Moves positions `shift` on of row b of a state [.., B, Cap, ..] to the front, `keep` of them.
-static void slide_state(const Engine *e, const Tensor *t, const CoreType *type, int64_t b,
-                        int64_t shift, int64_t keep) {
-    int64_t outer = 1, inner = dtype_size(t->dtype);
+static StateRow state_row(const Engine *e, int i, int64_t b) {
+    const Tensor *t = &e->states[i];
+    const CoreType *type = e->m->step->states[i].type;
+    StateRow r = {.parts = 1, .bytes = dtype_size(t->dtype)};
     int axis = 0;
     while (type->dims[axis] != e->m->step->B)
-        outer *= t->dims[axis++];
+        r.parts *= t->dims[axis++];
     for (int k = axis + 2; k < t->rank; k++)
-        inner *= t->dims[k];
-    for (int64_t o = 0; o < outer; o++) {
-        char *row = (char *)t->data + (o * e->rows + b) * e->capacity * inner;
-        memmove(row, row + shift * inner, (size_t)(keep * inner));
-    }
+        r.bytes *= t->dims[k];
+    r.distance = e->rows * e->capacity * r.bytes;
+    r.first = (char *)t->data + b * e->capacity * r.bytes;
+    return r;
 }
 
-// Makes room for `width` more positions of row b: what lies behind its window goes.
-static void make_room(Engine *e, int64_t b, int64_t width) {
+// Forgets what row b was.
+static void clear_row(Engine *e, int64_t b) {
+    for (int i = 0; i < e->m->step->state_count; i++) {
+        StateRow r = state_row(e, i, b);
+        for (int64_t k = 0; k < r.parts; k++)
+            memset(r.first + k * r.distance, 0, (size_t)(e->capacity * r.bytes));
+    }
+    e->origin[b] = 0;
+    e->used[b] = false;
+}
+
+// Makes room for the tokens of row b where states slide: what lies behind its window goes, and the
+// rest moves to the front.
+static void make_room(Engine *e, int64_t b) {
     const StepPlan *p = e->m->step;
     int64_t pos = e->pos[b];
-    if (pos + width - e->origin[b] <= e->capacity)
+    if (pos + e->count[b] - e->origin[b] <= e->capacity)
         return;
-    int64_t origin = (pos - p->window) / 2 * 2, shift = origin - e->origin[b];
-    for (int i = 0; i < p->state_count; i++)
-        slide_state(e, &e->states[i], p->states[i].type, b, shift, pos - origin);
+    int64_t origin = pos - p->window, shift;
+    origin -= origin % p->origin_step;
+    shift = origin - e->origin[b];
+    for (int i = 0; i < p->state_count; i++) {
+        StateRow r = state_row(e, i, b);
+        for (int64_t k = 0; k < r.parts; k++) {
+            char *part = r.first + k * r.distance;
+            memmove(part, part + shift * r.bytes, (size_t)((pos - origin) * r.bytes));
+        }
+    }
     e->origin[b] = (int32_t)origin;
 }
 
-// Fills batch [rows, C], pos and count; returns C.
-static int64_t fill_batch(Engine *e, const Sequence *s) {
-    int64_t width = step_width(e, s);
+// ---- A step ------------------------------------------------------------------------------------
+
+// Tokens of each row in the next step: as many as the row with the most to say has, at most a
+// chunk.
+static int64_t step_width(const Engine *e, Sequence *const *rows) {
+    int64_t width = 1;
     for (int64_t b = 0; b < e->rows; b++) {
-        int64_t from = position(&s[b]);
-        int64_t left = s[b].length - from;
+        int64_t left = rows[b]->done ? 1 : rows[b]->length - rows[b]->fed;
+        width = left > width ? left : width;
+    }
+    return width < e->chunk ? width : e->chunk;
+}
+
+// Fills batch [rows, C], pos and count; returns C. A row whose sequence is done idles: with its
+// first token at position 0, where the states are zeroed before another sequence begins.
+static int64_t fill_batch(Engine *e, Sequence *const *rows) {
+    int64_t width = step_width(e, rows);
+    for (int64_t b = 0; b < e->rows; b++) {
+        const Sequence *s = rows[b];
+        int64_t from = s->done ? 0 : s->fed, left = s->done ? 1 : s->length - from;
+        if (s->done)
+            e->origin[b] = 0;
+        else if (from == 0 && e->used[b])
+            clear_row(e, b);
         e->pos[b] = (int32_t)from;
         e->count[b] = (int32_t)(left < width ? left : width);
         for (int64_t c = 0; c < width; c++)
-            e->batch[b * width + c] = s[b].tokens[from + (c < e->count[b] ? c : 0)];
+            e->batch[b * width + c] = s->tokens[from + (c < e->count[b] ? c : 0)];
+        if (e->m->step->origin)
+            make_room(e, b);
+        e->used[b] = true;
     }
     return width;
 }
@@ -174,26 +198,25 @@ static bool call_step(Engine *e, int64_t width, Tensor *logits) {
     return false;
 }
 
-bool engine_step(Engine *e, Sequence *s) {
+bool engine_step(Engine *e, Sequence *const *rows) {
     Tensor logits;
-    int64_t width = fill_batch(e, s), vocab = e->m->vocab;
-    for (int64_t b = 0; b < e->rows && e->m->step->origin; b++)
-        make_room(e, b, width);
+    int64_t width = fill_batch(e, rows), vocab = e->m->vocab;
     if (!call_step(e, width, &logits))
         return false;
     RtFormat format = dtype_to_rt(logits.dtype);
     for (int64_t b = 0; b < e->rows; b++) {
-        if (s[b].done)
+        Sequence *s = rows[b];
+        if (s->done)
             continue;
-        s[b].fed += e->count[b];
-        if (s[b].fed < s[b].length)
+        s->fed += e->count[b];
+        if (s->fed < s->length)
             continue;
         rt_format_row(format, logits.data, (uint64_t)(b * vocab), (uint64_t)vocab, e->logits);
-        if (s[b].logits)
-            memcpy(s[b].logits, e->logits, (size_t)vocab * sizeof *e->logits);
-        int32_t id = pick_token(&s[b], e->logits, vocab, e->order);
-        s[b].tokens[s[b].length++] = id;
-        s[b].done = s[b].length == s[b].most;
+        if (s->logits)
+            memcpy(s->logits, e->logits, (size_t)vocab * sizeof *e->logits);
+        int32_t id = pick_token(s, e->logits, vocab, e->order);
+        s->tokens[s->length++] = id;
+        s->done = s->length == s->most;
     }
     return true;
 }

@@ -10,7 +10,7 @@ typedef struct {
     int64_t prompt;    // how many of them are the prompt
     int64_t length;    // how many there are
     int64_t most;      // prompt + tokens asked for
-    int64_t fed;       // how many the model has seen: the row's position
+    int64_t fed;       // how many the model has seen: its position
     RtKey key;         // of the seed; token i draws with rt_child(key, i)
     float temperature; // 0: the likeliest
     int32_t top_k;     // 0: no such filter
@@ -25,24 +25,27 @@ typedef struct {
     Interp *it;
     InterpBlock *self;
     int64_t rows;     // of the batch
-    int64_t capacity; // positions that a state holds
+    int64_t capacity; // positions that a state holds: where they slide, less than a text's
     int64_t chunk;    // most tokens of a row at a time
     Tensor *args;     // of the step: tokens, pos, count, if they slide origin, then the states
     Tensor *states;   // one for each kept value; the memory is the engine's
     int32_t *batch;   // [rows, chunk]
     int32_t *pos, *count;
     int32_t *origin; // position that a row's states begin at: above 0 where they slide
+    bool *used;      // by row: its states were written
     float *logits;   // [vocab], a row widened
     int32_t *order;  // [vocab], scratch of the filters
 } Engine;
 
-// Prepares `rows` rows of `capacity` positions; m->step is there. False after a diagnostic.
-bool engine_start(Engine *e, Model *m, int64_t rows, int64_t capacity, int64_t chunk, int threads);
+// Prepares `rows` rows for sequences of up to `length` tokens, read at most `chunk` at a time;
+// m->step is there. False after a diagnostic.
+bool engine_start(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chunk, int threads);
 
-// Feeds every sequence that is not done its next tokens, at most a chunk, and appends a token to
-// each that has seen all of its own. A row whose sequence has fed nothing starts anew. False after
-// a diagnostic.
-bool engine_step(Engine *e, Sequence *sequences);
+// Feeds the sequence of each of the engine's rows, unless it is done, its next tokens, at most a
+// chunk, and appends a token to those that have been fed all of their own. A row may be given
+// another sequence between two steps, one that has been fed nothing: then the row starts anew.
+// False after a diagnostic.
+bool engine_step(Engine *e, Sequence *const *rows);
 void engine_end(Engine *e);
 
 // The next token of a sequence by logits[vocab], which the filters change: the likeliest, or the

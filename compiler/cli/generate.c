@@ -6,13 +6,14 @@
 #include <string.h>
 
 int32_t *parse_ids(Arena *a, const char *text, int64_t *count) {
+    static const char blanks[] = " \t\r\n";
     VEC(int32_t) ids = {0};
     const char *p = text;
     for (;;) {
-        p += strspn(p, " \t\n");
+        p += strspn(p, blanks);
         if (!*p)
             break;
-        size_t digits = strspn(p, "0123456789"), size = strcspn(p, " \t\n");
+        size_t digits = strspn(p, "0123456789"), size = strcspn(p, blanks);
         errno = 0;
         long v = strtol(p, NULL, 10);
         if (digits != size || errno || v > INT32_MAX) {
@@ -150,36 +151,53 @@ static bool generate_whole(Model *m, Sequence *rows, int64_t count, const Genera
 
 // ---- The derived step --------------------------------------------------------------------------
 
-static bool all_done(const Sequence *rows, int64_t count) {
-    for (int64_t b = 0; b < count; b++) {
-        if (!rows[b].done)
-            return false;
+// What runs in the rows of an engine: sequences wait, take a row that is free, and leave it.
+typedef struct {
+    Sequence *all;
+    int64_t count, next; // how many; the first that waits
+    Sequence **rows;     // of the engine
+    int64_t *before;     // by row: its length before the step
+    int64_t row_count;
+} Queue;
+
+// Gives rows that are free to sequences that wait. False if there is nothing left to do.
+static bool fill_rows(Queue *q) {
+    bool any = false;
+    for (int64_t b = 0; b < q->row_count; b++) {
+        while (q->rows[b]->done && q->next < q->count)
+            q->rows[b] = &q->all[q->next++];
+        any |= !q->rows[b]->done;
+        q->before[b] = q->rows[b]->length;
     }
-    return true;
+    return any;
 }
 
-static void tell(Sequence *rows, int64_t count, const int64_t *before, OnToken *on_token,
-                 void *ctx) {
-    for (int64_t b = 0; b < count; b++) {
-        bool grown = rows[b].length > before[b];
-        if (grown && !on_token(ctx, b, rows[b].tokens[rows[b].length - 1]))
-            rows[b].done = true;
+static void tell(const Queue *q, OnToken *on_token, void *ctx) {
+    for (int64_t b = 0; b < q->row_count; b++) {
+        Sequence *s = q->rows[b];
+        if (s->length > q->before[b] && !on_token(ctx, s - q->all, s->tokens[s->length - 1]))
+            s->done = true;
     }
 }
 
-static bool generate_steps(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
+static bool generate_steps(Model *m, Sequence *all, int64_t count, const GenerateOptions *o,
                            OnToken *on_token, void *ctx) {
     Engine e;
-    int64_t capacity = 1, *before = NEW_N(m->a, int64_t, count);
-    for (int64_t b = 0; b < count; b++)
-        capacity = rows[b].most > capacity ? rows[b].most : capacity;
-    bool good = engine_start(&e, m, count, capacity, o->chunk, o->threads);
-    while (good && !all_done(rows, count)) {
-        for (int64_t b = 0; b < count; b++)
-            before[b] = rows[b].length;
-        good = engine_step(&e, rows);
+    int64_t length = 1, limit = o->rows ? o->rows : model_max_rows(m);
+    Queue q = {.all = all, .count = count, .row_count = limit < count ? limit : count};
+    q.rows = NEW_N(m->a, Sequence *, q.row_count);
+    q.before = NEW_N(m->a, int64_t, q.row_count);
+    for (int64_t i = 0; i < count; i++)
+        length = all[i].most > length ? all[i].most : length;
+    while (q.next < q.row_count) {
+        q.rows[q.next] = &all[q.next];
+        q.next++;
+    }
+    bool good = engine_start(&e, m, q.row_count, length, o->chunk, o->threads);
+    while (good && fill_rows(&q)) {
+        good = engine_step(&e, q.rows);
         if (good && on_token)
-            tell(rows, count, before, on_token, ctx);
+            tell(&q, on_token, ctx);
     }
     engine_end(&e);
     return good;
@@ -188,9 +206,9 @@ static bool generate_steps(Model *m, Sequence *rows, int64_t count, const Genera
 bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o, OnToken *on_token,
               void *ctx) {
     bool step = (m->step || m->decode) && !o->whole;
-    if (m->serve.max_batch && count > m->serve.max_batch) {
-        report(m->s, (Span){0}, E7004, "%lld prompts are given, `batching` allows %lld",
-               (long long)count, (long long)m->serve.max_batch);
+    if (m->serve.max_batch && o->rows > m->serve.max_batch) {
+        report(m->s, (Span){0}, E7004, "%lld rows are asked for, `batching` allows %lld",
+               (long long)o->rows, (long long)m->serve.max_batch);
         return false;
     }
     for (int64_t b = 0; b < count; b++) {

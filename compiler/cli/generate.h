@@ -6,12 +6,13 @@
 typedef struct {
     int64_t chunk; // most tokens of a row at a time while a prompt is read
     int threads;   // 0: one for each processor
+    int64_t rows;  // sequences at once, with the step; 0: model_max_rows
     bool whole;    // the whole context at each token, though a step is there
     bool logits;   // with `whole`: by the logits that the step was derived from; m->step is there
 } GenerateOptions;
 
-// Called for each token of a row; false ends the row.
-typedef bool OnToken(void *ctx, int64_t row, int32_t id);
+// Called for each token of a sequence; false ends it.
+typedef bool OnToken(void *ctx, int64_t sequence, int32_t id);
 
 // Parses "1 2 3". NULL after a message to stderr (EXIT_USAGE); *count is at least 1.
 int32_t *parse_ids(Arena *a, const char *text, int64_t *count);
@@ -20,8 +21,9 @@ int32_t *parse_ids(Arena *a, const char *text, int64_t *count);
 Sequence sequence_new(Arena *a, const int32_t *prompt, int64_t count, int64_t tokens, uint64_t seed,
                       float temperature);
 
-// Checks prompts and room (E7001, E7002, E7003) and generates all of them; with the step they form
-// one batch, each row with a position and a key of its own. False after a diagnostic.
+// Checks prompts and room (E7001, E7002, E7003) and generates all of them. With the step they form
+// one batch, each with a position and a key of its own; those that have no row wait until another
+// is done. False after a diagnostic.
 bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o, OnToken *on_token,
               void *ctx);
 

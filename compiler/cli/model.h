@@ -70,6 +70,9 @@ int model_derive(Model *m);
 // After model_derive: where rows look back no further than a window, the step whose states slide.
 int model_slide(Model *m);
 
+// Sequences at once: what `batching` allows, or 8.
+int64_t model_max_rows(const Model *m);
+
 // What keeps m->engine from running the model, after model_derive (or before it, where the program
 // has no serve block, no entry, or open dimensions): E3301 to E3306. False if something does.
 bool model_engine(Model *m);

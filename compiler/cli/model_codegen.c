@@ -4,10 +4,7 @@
 #include "cli/where.h"
 #include "opt/at.h"
 
-enum {
-    MAX_BATCH = 8, // sequences of a session, where the serve block says nothing
-    CHUNK = 128,   // tokens of a prompt at a time
-};
+enum { CHUNK = 128 }; // tokens of a prompt at a time
 
 Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
     const StepPlan *p = m->at ? NULL : m->step;
@@ -36,8 +33,10 @@ Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
                           .width = p->C,
                           .capacity = p->Cap,
                           .length = p->L,
-                          .max_rows = m->serve.max_batch > 0 ? m->serve.max_batch : MAX_BATCH,
-                          .chunk = CHUNK};
+                          .max_rows = model_max_rows(m),
+                          .chunk = CHUNK,
+                          .lookback = p->origin ? p->window + 1 : 0,
+                          .origin_step = p->origin_step};
     o->step = step;
     return m->step_core;
 }

@@ -79,6 +79,10 @@ static void report_condition(Model *m) {
     diag_help(m->s, d, "mask by select to -1e30, or add a larger constant such as -1e9");
 }
 
+int64_t model_max_rows(const Model *m) {
+    return m->serve.max_batch > 0 ? m->serve.max_batch : 8;
+}
+
 int model_slide(Model *m) {
     if (!m->step || m->step->window < 0)
         return EXIT_FINE;
@@ -90,7 +94,7 @@ int model_slide(Model *m) {
     if (entry)
         plan = opt_step_sliding(core, entry, m->serve.batch->dim, m->length, m->tokens,
                                 m->temperature, &why, &causal);
-    if (!plan || !plan->origin)
+    if (!plan || !plan->origin || !plan->state_count)
         return EXIT_FINE; // the whole cache does as well
     m->step_core = core;
     m->step = plan;

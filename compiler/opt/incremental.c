@@ -345,6 +345,18 @@ static void drop_functions(Core *c, int first) {
     c->fns.len = first;
 }
 
+// A sum in pairs over positions: which two make a pair depends on the first one's parity (N10).
+static bool pairs_positions(const StepPlan *p) {
+    for (int i = 0; i < p->fn->values.len; i++) {
+        const Comp *k = p->fn->values.data[i].comp;
+        for (int j = 0; k && k->step == STEP_PAIRS && j < k->red; j++) {
+            if (k->red_dims[j] == p->L)
+                return true;
+        }
+    }
+    return false;
+}
+
 static StepPlan *build(Derive *d, CoreFn *entry, Roles *roles) {
     Core *c = d->core;
     Arena *a = c->session->arena;
@@ -381,6 +393,7 @@ static StepPlan *build(Derive *d, CoreFn *entry, Roles *roles) {
     vec_last(&c->fns) = b.to; // after what it calls
     p->fn = b.to;
     opt_dce(c, p->fn);
+    p->origin_step = pairs_positions(p) ? 2 : 1;
     return p;
 }
 
@@ -427,4 +440,11 @@ StepPlan *opt_step_sliding(Core *c, CoreFn *entry, const Dim *B, const Dim *S, i
                            int temperature, StrBuf *why, Causal **causal) {
     Derive d = {.core = c, .B = B, .S = S, .why = why, .slides = true};
     return derive(d, entry, tokens, temperature, causal);
+}
+
+int64_t opt_step_capacity(const StepPlan *p, int64_t length, int64_t chunk) {
+    if (!p->origin)
+        return length;
+    int64_t room = (p->window + chunk + p->origin_step - 1 + 31) / 32 * 32;
+    return room < length ? room : length;
 }

@@ -24,6 +24,7 @@ typedef struct {
     Val tokens, pos, count;     // parameters
     Val origin;                 // likewise, or 0
     int64_t window;             // how far back a row looks; -1: to the start
+    int64_t origin_step;        // an origin is a multiple of it: 2 where bf16 is summed in pairs
     int state_count;            // how many
     StepState *states;          // in the order of the parameters
     Causal *causal;             // the proof
@@ -43,10 +44,15 @@ int64_t opt_step_bytes(const StepPlan *p);
 StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens, int temperature,
                    StrBuf *why, Causal **causal);
 
-// The same for an entry whose rows look no further back than a window (p->window positions): states
-// that slide. The step has one more parameter, origin i32[B] after count, even: the states of row b
-// hold positions origin[b] .. origin[b] + Cap - 1, of which L are looked at. It may be raised
-// between calls to at most pos[b] - window, by moving what is kept to the front; 0 will always do.
-// pos[b] + count[b] - origin[b] <= L <= Cap. Without a window it is opt_step's.
+// The same for an entry whose rows look no further back than a window (p->window positions before
+// their own): states that slide. The step has one more parameter, origin i32[B] after count, a
+// multiple of p->origin_step: the states of row b hold positions origin[b] .. origin[b] + Cap - 1,
+// of which L are looked at. It may be raised between calls to at most pos[b] - window, by moving
+// what is kept to the front; 0 will always do. pos[b] + count[b] - origin[b] <= L <= Cap. Without a
+// window it is opt_step's.
 StepPlan *opt_step_sliding(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens,
                            int temperature, StrBuf *why, Causal **causal);
+
+// Positions that states need for texts of up to `length` tokens in chunks of up to `chunk`: all of
+// them, or where states slide the window and a chunk, rounded up to 32.
+int64_t opt_step_capacity(const StepPlan *p, int64_t length, int64_t chunk);

@@ -47,7 +47,13 @@ static bool fill_weight(void *user, size_t tensor, uint64_t unit, size_t size, v
 
 static CodegenOptions options_of(Exported *p, CodegenStep *step) {
     const StepPlan *plan = p->m.plan;
-    *step = (CodegenStep){plan->fn, plan->B, plan->C, plan->Cap, plan->L, 2, 128};
+    *step = (CodegenStep){.fn = plan->fn,
+                          .rows = plan->B,
+                          .width = plan->C,
+                          .capacity = plan->Cap,
+                          .length = plan->L,
+                          .max_rows = 2,
+                          .chunk = 128};
     CodegenOptions o = {.step = step,
                         .key = -1,
                         .context = STEP_CAP,

@@ -286,6 +286,15 @@ static const struct {
                "        let score[b, i, j] = select(at[j] <= at[i] && at[j] > at[i] - 5, "
                "dot[b, i, j] * turn[j, 0], -1e30)\n" SOFTMAX TAIL,
      4},
+    {"in pairs", // large terms that cancel tell which two make a pair
+     BLOCK QKV
+     "        let seen[i, j] = cast<bf16>(select(at[j] <= at[i] && at[j] > at[i] - 4, "
+     "cast<f32>(1.0), 0.0))\n"
+     "        let sign[j] = select(at[j] % 4 == 0, cast<f32>(16777216.0), -16777216.0)\n"
+     "        let half[b, j, d] = cast<bf16>(select(at[j] % 2 == 0, sign[j], v[b, j, d] * 9.0))\n"
+     "        let sums[b, i, d] = sum[j] seen[i, j] * half[b, j, d]\n"
+     "        let y[b, i, d] = cast<f32>(sums[b, i, d]) + q[b, i, d] - k[b, i, d]\n" TAIL,
+     3},
     {"shift",
      BLOCK QKV
      "        let before[s] = max(at[s] - 2, 0)\n"
@@ -309,6 +318,7 @@ static void test_windows(Test *t) {
         if (m.plan->window != windows[i].window)
             printf("%s: window %lld\n", windows[i].name, (long long)m.plan->window);
         CHECK(t, m.plan->window == windows[i].window && !m.plan->origin == (m.plan->window < 0));
+        CHECK(t, m.plan->origin_step == (strcmp(windows[i].name, "in pairs") == 0 ? 2 : 1));
         same_bits(&m, windows[i].name, m.entry, 45);
     }
 }

@@ -168,7 +168,7 @@ static inline const void *model_whole(Model *m, const CoreFn *fn, const int32_t 
 
 // Empty states, for chunks of at most c tokens: a window's worth of them, if they slide.
 static inline void model_clear(Model *m, int c) {
-    m->cap = m->plan->origin ? m->plan->window + c + 1 : STEP_CAP;
+    m->cap = m->plan->origin ? m->plan->window + c + m->plan->origin_step - 1 : STEP_CAP;
     for (int i = 0; i < m->plan->state_count; i++)
         memset(m->states[i], 0, (size_t)(m->plan->states[i].bytes * m->batch * m->cap));
     memset(m->origin, 0, sizeof m->origin);
@@ -198,8 +198,9 @@ static inline void model_slide(Model *m, int b, int32_t origin) {
 static inline int model_room(Model *m, const int32_t *pos, const int32_t *count) {
     int length = 0;
     for (int b = 0; b < m->batch; b++) {
+        int64_t origin = pos[b] - m->plan->window, step = m->plan->origin_step;
         if (pos[b] + count[b] - m->origin[b] > m->cap)
-            model_slide(m, b, (int32_t)(pos[b] - m->plan->window) & ~1);
+            model_slide(m, b, (int32_t)(origin - origin % step));
         int used = pos[b] + count[b] - m->origin[b];
         length = used > length ? used : length;
     }
