@@ -3,9 +3,11 @@
 command -v clang >/dev/null || { echo "clang is not installed" >&2 && exit 77; }
 below() { seq "$2" "$3" "$4" | while read -r id; do printf '%d ' $((id % $1)); done; }
 
-# rows COMMAND...: three prompts of different lengths; ids and logits go to $TMP/now.*
+# rows COMMAND...: eight prompts of different lengths; ids and logits go to $TMP/now.*
 rows() {
-    "$@" --prompt "$one" --prompt "$two" --prompt "$three" --tokens 5 --logits "$TMP/now.logits" \
+    "$@" --prompt "$one" --prompt "$two" --prompt "$three" --prompt "$(below $vocab 7 1 13)" \
+        --prompt "$(below $vocab 1 3 40)" --prompt 5 --prompt "$(below $vocab 2 1 33)" \
+        --prompt "$(below $vocab 50 1 59)" --tokens 5 --logits "$TMP/now.logits" \
         >"$TMP/now.ids" 2>"$TMP/err" || cat "$TMP/err"
 }
 
@@ -23,6 +25,11 @@ build() { make -s -C "$TMP/c" clean && make -s -C "$TMP/c" CC="$1" OPT="$2" || e
 interpreted() {
     same "chunks of 1" "$SERIN" serve $model $how --chunk 1
     same "chunks of 3" "$SERIN" serve $model $how --chunk 3
+    same "chunks of 32" "$SERIN" serve $model $how --chunk 32
+    same "chunks of 512" "$SERIN" serve $model $how --chunk 512
+    for count in 2 5 7; do
+        same "$count rows" "$SERIN" serve $model $how --rows $count --chunk 4
+    done
     same "the whole context" "$SERIN" serve $model $how --whole
 }
 
@@ -31,12 +38,16 @@ alone() {
         "$TMP/c/generate" --prompt "$prompt" --tokens 5 $how --logits "$TMP/one" 2>/dev/null >>"$TMP/alone.ids"
         cat "$TMP/one" >>"$TMP/alone.logits"
     done
-    cmp "$TMP/want.ids" "$TMP/alone.ids" && cmp "$TMP/want.logits" "$TMP/alone.logits" || echo "alone: differs"
+    head -n 3 "$TMP/want.ids" >"$TMP/three.ids"
+    head -c "$(wc -c <"$TMP/alone.logits")" "$TMP/want.logits" >"$TMP/three.logits"
+    cmp "$TMP/three.ids" "$TMP/alone.ids" && cmp "$TMP/three.logits" "$TMP/alone.logits" || echo "alone: differs"
     rm "$TMP"/alone.*
 }
 
 exported() {
     same "C" "$TMP/c/generate" $how
+    same "C, chunks of 1" "$TMP/c/generate" $how --chunk 1
+    same "C, chunks of 512" "$TMP/c/generate" $how --chunk 512
     same "C, 1 thread" "$TMP/c/generate" $how --threads 1
     same "C, 2 threads, chunks of 5" "$TMP/c/generate" $how --threads 2 --chunk 5
     for simd in portable avx2 avx512; do
