@@ -27,6 +27,7 @@ EMBEDDED = $(sort $(wildcard stdlib/*.serin stdlib/*/*.serin stdlib/*/*/*.serin 
 OBJECTS = $(SOURCES:%.c=$(BUILD)/obj/%.o) $(GENERATED:$(GEN)/%.c=$(BUILD)/obj/gen/%.o)
 LIBRARY = $(filter-out $(BUILD)/obj/compiler/cli/main.o,$(OBJECTS))
 UNITS = $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(sort $(wildcard tests/unit/*_test.c)))
+BENCHES = $(patsubst tools/bench/%.c,$(BUILD)/bench/%,$(wildcard tools/bench/*.c))
 FUZZERS = $(patsubst tests/fuzz/%.c,$(BUILD)/fuzz/%,$(sort $(wildcard tests/fuzz/*_fuzz.c)))
 FUZZ_SECONDS ?= 60
 
@@ -71,7 +72,11 @@ $(BUILD)/unit/%: tests/unit/%.c $(BUILD)/serin.a
 	@mkdir -p $(@D)
 	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/serin.a $(LDLIBS)
 
-units: $(UNITS)
+$(BUILD)/bench/%: tools/bench/%.c $(BUILD)/serin.a
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -MMD -MP -o $@ $< $(BUILD)/serin.a $(LDLIBS)
+
+units: $(UNITS) $(BENCHES)
 
 test: $(BUILD)/serin units
 	BUILD=$(BUILD) tools/test

@@ -1,5 +1,5 @@
 #!/bin/sh
-# usage: tools/bench/decode.sh [MODEL [POSITION...]]
+# usage: tools/bench/decode.sh [MODEL [POSITION...] [--set WINDOW=N]]
 #
 # CPU time for one token of SmolLM2 after 64, 512, 2048 and 4096 others, in the interpreter: what
 # grows with the context is attention and nothing else. MODEL is a checkpoint; without one the file
@@ -13,7 +13,5 @@ if ! [ -e "$model" ]; then
     echo "tools/bench/decode.sh: there is no $model; run tools/demo, or name a checkpoint" >&2
     exit 77
 fi
-make -s BUILD="$BUILD" "$BUILD/serin.a" || exit 1
-${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 -ffp-contract=off -Icompiler -I. -o "$BUILD/decode" \
-    tools/bench/decode.c "$BUILD/serin.a" -lcjson -lpcre2-8 -lutf8proc -lpthread -lm || exit 1
-"$BUILD/decode" "$model" "$@"
+make -s BUILD="$BUILD" "$BUILD/bench/decode" || exit 1
+"$BUILD/bench/decode" "$model" "$@"

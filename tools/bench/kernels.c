@@ -1,9 +1,6 @@
-/* Speed of the matrix products of runtime/kernels.h, on one thread or as many as the argument says.
- *
- *   cc -std=gnu11 -O2 -ffp-contract=off -I. tools/bench_kernels.c runtime/kernels.c \
- *      runtime/matmul*.c runtime/threads.c -lm -lpthread -o bench_kernels
- *   ./bench_kernels [THREADS]          SERIN_SIMD=avx2 ./bench_kernels
- */
+// Speed of the matrix products of runtime/kernels.h, on one thread or as many as the argument says.
+//
+// usage: make build/bench/kernels && [SERIN_SIMD=avx2] build/bench/kernels [THREADS]
 #include "runtime/kernels.h"
 #include <stdio.h>
 #include <stdlib.h>
