@@ -83,7 +83,8 @@ static void print_proof(const Model *m) {
         causal_print_proof(m->causal, &out);
     else
         strbuf_printf(&out, "there is no proof: %s\n",
-                      m->window ? "the context is a window of learned positions" : m->step_why);
+                      m->window ? "the context is a window of learned positions"
+                                : m->step_why.text);
     fputs(out.data, stdout);
 }
 

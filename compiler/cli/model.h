@@ -30,7 +30,7 @@ typedef struct {
     Core *step_core;              // the entry with a symbolic batch, and the step derived from it
     StepPlan *step;               // or NULL: see step_why
     Causal *causal;               // the proof, or the refusal; NULL if it did not come so far
-    const char *step_why;         // why there is no step
+    StepRefusal step_why;         // why there is no step
     CoreFn *step_entry;           // what it was derived from
     CoreFn *at, *at_greedy;       // the entries of one length, in core; NULL without --fixed
     CoreFn *prefill, *decode;     // hand-written, in step_core; NULL without them

@@ -81,7 +81,7 @@ int model_fix(Model *m) {
                          "`%s` has no form for one length: padding after a text may change what it "
                          "gives",
                          name);
-        diag_note(m->s, d, (Span){0}, "%s", m->step ? why.data : m->step_why);
+        diag_note(m->s, d, (Span){0}, "%s", m->step ? why.data : m->step_why.text);
         return EXIT_WRONG;
     }
     if (!length_allowed(m))

@@ -14,21 +14,27 @@ static bool wants_cache(const Model *m) {
     return false;
 }
 
-// The diagnostic of a refusal, at what breaks the proof: in the program's own file, or at the call
-// that leads there.
-static Diag *report_cause(Model *m, DiagCode code, const CausalCause *cause) {
-    Span none = {0}, site = cause ? causal_site(m->causal, cause->owner) : none;
-    Span span = cause && cause->span.file ? cause->span : m->serve.entry->name_span;
-    bool called = site.file && site.file != span.file;
-    const char *what = m->step_why;
-    if (cause && cause->expression)
-        what = arena_printf(m->a, "`%s` %s", cause->expression, cause->why);
-    Diag *d = report(m->s, called ? site : span, code,
-                     "`%s` can't be served position by position: %s", m->serve.entry->name, what);
-    if (cause && cause->label && !called)
-        diag_label(m->s, d, "%s", cause->label);
+// The diagnostic of a refusal, at what it speaks of: in the program's own file, or at the call that
+// leads there.
+static Diag *report_why(Model *m, DiagCode code, const char *message, const char *label) {
+    const StepRefusal *why = &m->step_why;
+    Span span = why->span.file ? why->span : m->serve.entry->name_span;
+    bool called = why->site.file && why->site.file != span.file;
+    Diag *d = report(m->s, called ? why->site : span, code, "%s", message);
+    if (label && !called)
+        diag_label(m->s, d, "%s", label);
     if (called)
         diag_note(m->s, d, span, "in what is called there");
+    return d;
+}
+
+static Diag *report_cause(Model *m, DiagCode code, const CausalCause *cause) {
+    const char *what = m->step_why.text;
+    if (cause && cause->expression)
+        what = arena_printf(m->a, "`%s` %s", cause->expression, cause->why);
+    what = arena_printf(m->a, "`%s` can't be served position by position: %s", m->serve.entry->name,
+                        what);
+    Diag *d = report_why(m, code, what, cause ? cause->label : NULL);
     if (cause && cause->reader) {
         Span at = causal_site(m->causal, cause->value);
         bool far = at.file && at.file != cause->value->span.file;
@@ -44,9 +50,9 @@ static void report_refusal(Model *m) {
     DiagCode code = wants_cache(m) ? E3304 : W3304;
     Diag *d;
     if (!m->causal && m->engine && code == E3304) {
-        d = report(m->s, m->serve.entry->name_span, E3301,
-                   "`%s` is no forward pass that %s runs: %s", m->serve.entry->name, m->engine,
-                   m->step_why);
+        const char *what = arena_printf(m->a, "`%s` is no forward pass that %s runs: %s",
+                                        m->serve.entry->name, m->engine, m->step_why.text);
+        d = report_why(m, E3301, what, NULL);
         diag_help(m->s, d,
                   "take the token ids [B, S] and give logits [B, S, V], or the token that "
                   "is drawn from them");
@@ -86,14 +92,13 @@ int64_t model_max_rows(const Model *m) {
 int model_slide(Model *m) {
     if (!m->step || m->step->window < 0)
         return EXIT_FINE;
-    StrBuf why = strbuf_new(m->a);
     Core *core = core_new(m->s, m->program->dims);
     CoreFn *entry = model_lower_entry(m, core, true);
     StepPlan *plan = NULL;
     Causal *causal = NULL;
     if (entry)
         plan = opt_step_sliding(core, entry, m->serve.batch->dim, m->length, m->tokens,
-                                m->temperature, &why, &causal);
+                                m->temperature, NULL, &causal);
     if (!plan || !plan->origin || !plan->state_count)
         return EXIT_FINE; // the whole cache does as well
     m->step_core = core;
@@ -106,7 +111,6 @@ int model_derive(Model *m) {
         return EXIT_FINE; // a window slides: every position changes
     if (m->serve.decode)
         return model_written(m);
-    StrBuf why = strbuf_new(m->a);
     m->step_core = core_new(m->s, m->program->dims);
     CoreFn *entry = model_lower_entry(m, m->step_core, true);
     if (!entry)
@@ -116,8 +120,7 @@ int model_derive(Model *m) {
     if (code != EXIT_FINE)
         return code;
     m->step = opt_step(m->step_core, entry, m->serve.batch->dim, m->length, m->tokens,
-                       m->temperature, &why, &m->causal);
-    m->step_why = why.data;
+                       m->temperature, &m->step_why, &m->causal);
     if (m->step) {
         report_condition(m);
         return model_verify(m, m->step_core, "deriving the step");

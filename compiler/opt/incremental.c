@@ -12,22 +12,33 @@
 typedef struct {
     Core *core;
     const Dim *B, *S;
-    StrBuf *why;
+    StepRefusal *why;
     CoreFn *flat;    // the entry as it is now
     int tokens;      // its parameters, by number; -1: none
     int temperature; // likewise
     bool slides;     // states may hold a window only
 } Derive;
 
-static bool refuse(Derive *d, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-static bool refuse(Derive *d, const char *format, ...) {
-    if (!d->why || d->why->len)
+bool opt_step_refuse(Core *c, StepRefusal *out, const CoreFn *f, Val v, bool named,
+                     const char *text) {
+    const Value *value = v ? core_value(f, v) : NULL;
+    if (out->text)
         return false;
-    va_list args;
-    va_start(args, format);
-    strbuf_vprintf(d->why, format, args);
-    va_end(args);
+    bool name = named && value && value->name;
+    out->text = name ? arena_printf(c->session->arena, "`%s` %s", value->name, text) : text;
+    out->span = value ? value->span : (Span){0};
+    out->site = value ? value->site : (Span){0};
+    return false;
+}
+
+// Of value v of the flat entry; 0: of the entry.
+static bool refuse(Derive *d, Val v, const char *text) {
+    return opt_step_refuse(d->core, d->why, d->flat, v, false, text);
+}
+
+static bool refuse_as(Derive *d, const StepRefusal *why) {
+    if (!d->why->text)
+        *d->why = *why;
     return false;
 }
 
@@ -167,13 +178,16 @@ static Val chosen_from(Derive *d) {
     CoreFn *f = d->flat;
     Val y = f->region.yields.data[0];
     const Value *value = core_value(f, y);
-    int draws = 0;
+    Val other = 0; // a draw before it
     const bool *live = opt_live(d->core->session->arena, f);
-    for (int i = 0; i < f->values.len; i++)
-        draws += live[i] && f->values.data[i].callee && is_draw(f->values.data[i].callee);
     bool draw = value->op == OP_CALL && is_draw(value->callee) && value->args.len == 2;
-    if (draws > (draw ? 1 : 0)) {
-        refuse(d, "a draw is not the last thing that the entry does");
+    for (int i = 0; i < f->values.len && !other; i++) {
+        const CoreFn *callee = live[i] ? f->values.data[i].callee : NULL;
+        if (callee && is_draw(callee) && !(draw && (Val)i + 1 == y))
+            other = (Val)i + 1;
+    }
+    if (other) {
+        refuse(d, other, "a draw is not the last thing that the entry does");
         return 0;
     }
     if (draw)
@@ -182,7 +196,7 @@ static Val chosen_from(Derive *d) {
         return value->args.data[0];
     if (dtype_is_float(value->type->dtype))
         return y;
-    refuse(d, "the entry gives tokens that are neither drawn nor the result of argmax");
+    refuse(d, y, "the entry gives tokens that are neither drawn nor the result of argmax");
     return 0;
 }
 
@@ -197,7 +211,7 @@ static bool good_logits(const Derive *d, Val v) {
 static bool expose_logits(Derive *d) {
     CoreFn *f = d->flat;
     if (f->region.yields.len != 1 || type_of(d, f->region.yields.data[0])->kind != CORE_TENSOR)
-        return refuse(d, "the entry gives more than tokens or logits");
+        return refuse(d, 0, "the entry gives more than tokens or logits");
     Val v = chosen_from(d);
     if (!v)
         return false;
@@ -208,7 +222,8 @@ static bool expose_logits(Derive *d) {
         if (dep[v - 1]) {
             Val x = without_temperature(d, v, dep);
             if (!x)
-                return refuse(d, "the logits use the temperature otherwise than x / temperature");
+                return refuse(d, v,
+                              "the logits use the temperature otherwise than x / temperature");
             if ((int)x == f->values.len) // it is new
                 emit_after(d, x, v);
             v = x;
@@ -216,7 +231,7 @@ static bool expose_logits(Derive *d) {
     }
     f->region.yields.data[0] = v;
     if (!good_logits(d, v))
-        return refuse(d, "the logits are not f32, bf16 or f16 [batch, vocabulary]");
+        return refuse(d, v, "the logits are not f32, bf16 or f16 [batch, vocabulary]");
     opt_dce(d->core, f);
     return true;
 }
@@ -228,8 +243,10 @@ static bool check_params(Derive *d) {
         Val p = f->params.data[i];
         const Value *v = core_value(f, p);
         if (live[p - 1] && i != d->tokens && v->type->kind == CORE_TENSOR)
-            return refuse(d, "the logits need the parameter `%s` besides the tokens",
-                          v->name ? v->name : "?");
+            return refuse(d, p,
+                          arena_printf(d->core->session->arena,
+                                       "the logits need the parameter `%s` besides the tokens",
+                                       v->name ? v->name : "?"));
     }
     return true;
 }
@@ -296,8 +313,10 @@ static Causal *prove(Derive *d, Causal **causal) {
     if (causal_ok(k))
         return k;
     StrBuf b = strbuf_new(d->core->session->arena);
-    causal_print_cause(causal_refusal(k), &b);
-    refuse(d, "%s", b.data);
+    const CausalCause *cause = causal_refusal(k);
+    causal_print_cause(cause, &b);
+    if (!d->why->text)
+        *d->why = (StepRefusal){b.data, cause->span, causal_site(k, cause->owner)};
     return NULL;
 }
 
@@ -308,34 +327,52 @@ static bool find_roles(Derive *d, Causal **causal, Roles *roles) {
             return false;
         opt_decide(d->flat, k);
         if (!opt_compose(d->core, d->flat, length_only, k))
-            return refuse(d, "a body became too large");
+            return refuse(d, 0, "a body became too large");
         opt_dce(d->core, d->flat);
         k = prove(d, causal);
         if (!k)
             return false;
         if (!roles_find(roles, d->core, d->flat, d->B, d->S, d->flat->params.data[d->tokens], k))
-            return refuse(d, "%s", roles->why);
+            return refuse_as(d, &roles->why);
         Copies copies = {roles, false};
         if (!opt_compose(d->core, d->flat, copied, &copies))
-            return refuse(d, "a body became too large");
+            return refuse(d, 0, "a body became too large");
         if (!copies.any)
             return true;
         opt_dce(d->core, d->flat);
     }
-    return refuse(d, "views of views go too deep");
+    return refuse(d, 0, "views of views go too deep");
+}
+
+// The first loop that yields, or 0.
+static Val stacks(const CoreFn *f) {
+    for (int i = 0; i < f->values.len; i++) {
+        const Loop *l = f->values.data[i].loop;
+        if (l && l->region.yields.len != l->carried.len)
+            return (Val)i + 1;
+    }
+    return 0;
 }
 
 static bool flatten(Derive *d, CoreFn *entry) {
-    d->flat = opt_flatten(d->core, entry, d->S);
-    d->flat = d->flat ? opt_inline(d->core, d->flat, in_place, d) : NULL;
-    if (!d->flat)
-        return refuse(d, "the entry is too large, or has states, a `while` or a loop that yields");
+    d->flat = entry;
+    CoreFn *flat = opt_flatten(d->core, entry, d->S);
+    if (!flat)
+        return refuse(d, opt_unflat(entry), "a `while` or a state can't be part of a step");
+    d->flat = opt_inline(d->core, flat, in_place, d);
+    if (!d->flat) {
+        d->flat = flat;
+        Val loop = stacks(flat);
+        return refuse(d, loop,
+                      loop ? "a loop that yields can't be part of a step"
+                           : "the entry is too large");
+    }
     d->flat->entry = false;
     if (!expose_logits(d))
         return false;
     opt_unflatten(d->core, d->flat, d->B, d->S);
     if (!opt_compose(d->core, d->flat, looked_through, d))
-        return refuse(d, "a body became too large");
+        return refuse(d, 0, "a body became too large");
     opt_dce(d->core, d->flat);
     return check_params(d);
 }
@@ -382,7 +419,7 @@ static StepPlan *build(Derive *d, CoreFn *entry, Roles *roles) {
     bool fine = step_build(&b);
     arena_free(b.arena);
     if (!fine) {
-        refuse(d, "%s", b.why);
+        refuse_as(d, &b.why);
         c->symbols.len = symbols;
         c->bounds.len = bounds;
         c->fns.len = fns;
@@ -402,7 +439,10 @@ static StepPlan *derive(Derive d, CoreFn *entry, int tokens, int temperature, Ca
     const Dim *B = d.B, *S = d.S;
     int first = entry->self ? 1 : 0, fns = c->fns.len;
     Causal *ignored;
+    StepRefusal unsaid;
     Roles roles;
+    d.why = d.why ? d.why : &unsaid;
+    *d.why = (StepRefusal){0};
     causal = causal ? causal : &ignored;
     *causal = NULL;
     d.tokens = first + tokens;
@@ -412,7 +452,9 @@ static StepPlan *derive(Derive d, CoreFn *entry, int tokens, int temperature, Ca
                             : NULL;
     if (!B || !S || !t || t->kind != CORE_TENSOR || t->rank != 2 || t->dims[0] != B ||
         t->dims[1] != S) {
-        refuse(&d, "the tokens are not [batch, positions] with symbols for both");
+        d.flat = entry;
+        Val p = t ? entry->params.data[d.tokens] : 0;
+        refuse(&d, p, "the tokens are not [batch, positions] with symbols for both");
         return NULL;
     }
     bool fine = flatten(&d, entry) && find_roles(&d, causal, &roles);
@@ -431,13 +473,13 @@ int64_t opt_step_bytes(const StepPlan *p) {
 }
 
 StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens, int temperature,
-                   StrBuf *why, Causal **causal) {
+                   StepRefusal *why, Causal **causal) {
     Derive d = {.core = c, .B = B, .S = S, .why = why};
     return derive(d, entry, tokens, temperature, causal);
 }
 
 StepPlan *opt_step_sliding(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens,
-                           int temperature, StrBuf *why, Causal **causal) {
+                           int temperature, StepRefusal *why, Causal **causal) {
     Derive d = {.core = c, .B = B, .S = S, .why = why, .slides = true};
     return derive(d, entry, tokens, temperature, causal);
 }

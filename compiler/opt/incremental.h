@@ -31,6 +31,18 @@ typedef struct {
     const CoreFn *flat;         // what was proved: the entry, flat, giving logits
 } StepPlan;
 
+// Why there is no step.
+typedef struct {
+    const char *text; // a sentence without a full stop; NULL: there is one
+    Span span;        // the expression it speaks of; no file: the entry as a whole
+    Span site;        // the call in the entry's own file that leads there; or no file
+} StepRefusal;
+
+// Keeps the first refusal: of value v of f (0: of none) and its name before `text`, if it is
+// `named`. False.
+bool opt_step_refuse(Core *c, StepRefusal *out, const CoreFn *f, Val v, bool named,
+                     const char *text);
+
 // Bytes of all states for one position of one row; -1 where that is no constant of 63 bits.
 int64_t opt_step_bytes(const StepPlan *p);
 
@@ -39,10 +51,10 @@ int64_t opt_step_bytes(const StepPlan *p);
 // B and S are the symbols of the axes of the tokens. What is drawn from is exposed: the operand of
 // the single `std.random::categorical` (or argmax), without its division by the temperature; an
 // entry that returns logits gives those of its last position. NULL where it can't be derived: *why
-// says so in a sentence. *causal is the analysis if it came so far (it may hold the cause), or
+// says so. *causal is the analysis if it came so far (it may hold the cause), or
 // NULL.
 StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens, int temperature,
-                   StrBuf *why, Causal **causal);
+                   StepRefusal *why, Causal **causal);
 
 // The same for an entry whose rows look no further back than a window (p->window positions before
 // their own): states that slide. The step has one more parameter, origin i32[B] after count, a
@@ -51,7 +63,7 @@ StepPlan *opt_step(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int token
 // what is kept to the front; 0 will always do. pos[b] + count[b] - origin[b] <= L <= Cap. Without a
 // window it is opt_step's.
 StepPlan *opt_step_sliding(Core *c, CoreFn *entry, const Dim *B, const Dim *S, int tokens,
-                           int temperature, StrBuf *why, Causal **causal);
+                           int temperature, StepRefusal *why, Causal **causal);
 
 // Positions that states need for texts of up to `length` tokens in chunks of up to `chunk`: all of
 // them, or where states slide the window and a chunk, rounded up to 32.

@@ -145,15 +145,21 @@ static bool row_wise(Rows *r, const CoreFn *f) {
     return fine;
 }
 
+Val opt_unflat(const CoreFn *f) {
+    for (int i = 0; i < f->values.len; i++) {
+        const Value *v = &f->values.data[i];
+        Op op = v->op;
+        if ((op != OP_PARAM && op != OP_COMP && op != OP_CALL && op != OP_RESULT && op != OP_LOOP &&
+             op != OP_MEMBER && op != OP_PICK && op != OP_CUMSUM) ||
+            (op == OP_CALL && v->callee->effects))
+            return (Val)i + 1;
+    }
+    return 0;
+}
+
 // Can f's body be copied here?
 static bool plain(const CoreFn *f) {
-    for (int i = 0; i < f->values.len; i++) {
-        Op op = f->values.data[i].op;
-        if (op != OP_PARAM && op != OP_COMP && op != OP_CALL && op != OP_RESULT && op != OP_LOOP &&
-            op != OP_MEMBER && op != OP_PICK && op != OP_CUMSUM)
-            return false;
-    }
-    return !f->effects;
+    return !opt_unflat(f) && !f->effects;
 }
 
 static bool draws(const CoreFn *f) {

@@ -13,5 +13,8 @@
 // kept. The copy goes to the end of c->fns.
 CoreFn *opt_flatten(Core *c, CoreFn *entry, const Dim *S);
 
+// The first value that keeps f from being copied, or 0.
+Val opt_unflat(const CoreFn *f);
+
 // Is f row-wise along S, or free of it? (What opt_flatten keeps.)
 bool opt_row_wise(Core *c, const CoreFn *f, const Dim *S);

@@ -16,12 +16,7 @@ typedef struct {
 } Demand;
 
 static bool refuse(Roles *r, Val v, const char *why) {
-    if (r->why)
-        return false;
-    Name name = v ? core_value(r->fn, v)->name : NULL;
-    r->why =
-        arena_printf(r->core->session->arena, "%s%s%s", name ? name : "", name ? " " : "", why);
-    return false;
+    return opt_step_refuse(r->core, &r->why, r->fn, v, true, why);
 }
 
 static const CoreType *type_of(const Roles *r, Val v) {
@@ -158,7 +153,8 @@ static void check_proof(Roles *r, Val v) {
         return;
     StrBuf b = strbuf_new(r->core->session->arena);
     causal_print_cause(cause, &b);
-    refuse(r, 0, b.data);
+    if (!r->why.text)
+        r->why = (StepRefusal){b.data, cause->span, causal_site(r->causal, cause->owner)};
 }
 
 // Row axis and mode from what is asked for.
@@ -296,7 +292,7 @@ static void visit_loop(Demand *d, Val v) {
         o->need_rows = o->need_rows || result->mode == ROLE_ROWS;
         o->need_last = o->need_last || result->mode == ROLE_LAST;
     }
-    for (int round = 0; round < MOST_ROUNDS && !d->r->why; round++) {
+    for (int round = 0; round < MOST_ROUNDS && !d->r->why.text; round++) {
         d->changed = false;
         for (int i = 0; i < n; i++) {
             Val p = l->carried.data[i];
@@ -347,7 +343,7 @@ static void visit_call(Demand *d, Val v) {
 
 static void visit(Demand *d, Val v) {
     const Value *value = core_value(d->r->fn, v);
-    if (!role_of(d->r, v)->live || d->r->why)
+    if (!role_of(d->r, v)->live || d->r->why.text)
         return;
     if (role_of(d->r, v)->tensor)
         settle(d, v);
@@ -366,7 +362,7 @@ static void visit(Demand *d, Val v) {
 }
 
 static void visit_region(Demand *d, const Region *g) {
-    for (int i = g->body.len - 1; i >= 0 && !d->r->why; i--)
+    for (int i = g->body.len - 1; i >= 0 && !d->r->why.text; i--)
         visit(d, g->body.data[i]);
 }
 
@@ -509,13 +505,13 @@ bool roles_find(Roles *r, Core *c, const CoreFn *f, const Dim *B, const Dim *S, 
     d.sink = NEW_N(d.arena, bool, f->values.len);
     if (!role_of(r, f->region.yields.data[0])->tokens)
         refuse(r, 0, "the result does not depend on the tokens");
-    if (!r->why)
+    if (!r->why.text)
         ask(r, &d);
-    d.cut = r->why ? NULL : find_cut(r, &d);
-    if (!r->why)
+    d.cut = r->why.text ? NULL : find_cut(r, &d);
+    if (!r->why.text)
         ask(r, &d);
-    if (!r->why)
+    if (!r->why.text)
         mark_wild(r, d.arena, &f->region);
     arena_free(d.arena);
-    return !r->why;
+    return !r->why.text;
 }

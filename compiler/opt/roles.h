@@ -5,7 +5,7 @@
 // and written to a state), or computed again for all positions from what is kept; a least vertex
 // cut by bytes says which. What depends on no token is computed again always.
 #pragma once
-#include "opt/causality.h"
+#include "opt/incremental.h"
 
 typedef enum {
     ROLE_NONE, // no position axis
@@ -48,7 +48,7 @@ typedef struct {
     Val tokens;
     Causal *causal;
     Role *of;        // by value - 1
-    const char *why; // refused; or NULL
+    StepRefusal why; // its text is NULL unless refused
 } Roles;
 
 // Roles of f whose one result is [B, V], or [B, S, V] at its last row. False: why says.

@@ -4,12 +4,7 @@
 #include <string.h>
 
 bool step_refuse(StepBuild *b, Val v, const char *why) {
-    if (b->why)
-        return false;
-    Name name = v ? core_value(b->from, v)->name : NULL;
-    b->why =
-        arena_printf(b->core->session->arena, "%s%s%s", name ? name : "", name ? " " : "", why);
-    return false;
+    return opt_step_refuse(b->core, &b->why, b->from, v, true, why);
 }
 
 static Value *value_in(const StepBuild *b, Val v) {
@@ -76,7 +71,7 @@ static void add_state(StepBuild *b, Val v) {
 }
 
 static void add_states(StepBuild *b) {
-    for (int i = 0; i < b->from->values.len && !b->why; i++) {
+    for (int i = 0; i < b->from->values.len && !b->why.text; i++) {
         const Role *o = &b->roles->of[i];
         if (o->live && o->kept)
             add_state(b, (Val)i + 1);
@@ -111,7 +106,7 @@ static void write_state(StepBuild *b, Region *r, Val v) {
 // What others take of a value that is there: its state, its rows, its last rows.
 static void made(StepBuild *b, Region *r, Val v) {
     Role *o = role_of(b->roles, v);
-    if (!o->tensor || b->why)
+    if (!o->tensor || b->why.text)
         return;
     if (o->kept)
         write_state(b, r, v);
@@ -143,7 +138,7 @@ static Val copy_value(StepBuild *b, Region *r, Val v, const CoreType *type, Role
     Val n = core_add(b->core, b->to, old->op, type, old->name, old->span);
     for (int i = 0; i < old->args.len; i++) {
         Val arg = taken(b, old->args.data[i], mode);
-        if (b->why)
+        if (b->why.text)
             return 0;
         core_arg(b->core, b->to, n, arg);
     }
@@ -202,18 +197,18 @@ static Val build_loop(StepBuild *b, Region *r, Val v) {
     value_in(b, n)->comment = old->comment;
     value_in(b, n)->loop = l;
     l->count = from->count;
-    for (int i = 0; i < from->carried.len && !b->why; i++)
+    for (int i = 0; i < from->carried.len && !b->why.text; i++)
         core_arg(b->core, b->to, n, taken(b, old->args.data[i], carried_mode(b, from, i)));
     l->index = new_param(b, from->index, core_value(b->from, from->index)->type);
-    for (int i = 0; i < from->carried.len && !b->why; i++) {
+    for (int i = 0; i < from->carried.len && !b->why.text; i++) {
         Val old_param = from->carried.data[i];
         Val p = new_param(b, old_param, step_type(b, old_param, carried_mode(b, from, i)));
         vec_push(a, &l->carried, p);
     }
-    for (int i = 0; i < from->carried.len && !b->why; i++)
+    for (int i = 0; i < from->carried.len && !b->why.text; i++)
         made(b, &l->region, from->carried.data[i]);
     build_region(b, &from->region, &l->region);
-    for (int i = 0; i < from->carried.len && !b->why; i++) {
+    for (int i = 0; i < from->carried.len && !b->why.text; i++) {
         Val y = taken(b, from->region.yields.data[i], carried_mode(b, from, i));
         vec_push(a, &l->region.yields, y);
     }
@@ -261,7 +256,7 @@ static Val build_value(StepBuild *b, Region *r, Val v) {
 }
 
 static void build_region(StepBuild *b, const Region *from, Region *to) {
-    for (int i = 0; i < from->body.len && !b->why; i++) {
+    for (int i = 0; i < from->body.len && !b->why.text; i++) {
         Val v = from->body.data[i];
         if (!role_of(b->roles, v)->live)
             continue;
@@ -327,10 +322,10 @@ bool step_build(StepBuild *b) {
     b->made = NEW_N(b->arena, Made, b->from->values.len);
     build_params(b);
     b->slots = b->slides ? step_slots(b, &b->to->region) : b->plan->pos;
-    if (!b->why)
+    if (!b->why.text)
         made(b, &b->to->region, b->roles->tokens);
     build_region(b, &b->from->region, &b->to->region);
-    if (b->why)
+    if (b->why.text)
         return false;
     Val logits = last_logits(b, &b->to->region, y);
     vec_push(b->core->session->arena, &b->to->region.yields, logits);

@@ -28,7 +28,7 @@ typedef struct {
     VEC(Val) state_of; // the kept value of each state
     bool slides;       // states begin at an origin
     Val slots;         // of rows written: pos, less the origin
-    const char *why;   // refused; or NULL
+    StepRefusal why;   // its text is NULL unless refused
 } StepBuild;
 
 static inline Made *made_of(const StepBuild *b, Val v) {

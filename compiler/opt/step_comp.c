@@ -304,7 +304,7 @@ static int make_dim(CompBuild *m, int node) {
 
 static void make_nodes(CompBuild *m) {
     Core *c = m->b->core;
-    for (int i = 0; i < m->from->nodes.len && !m->b->why; i++) {
+    for (int i = 0; i < m->from->nodes.len && !m->b->why.text; i++) {
         Node n = m->from->nodes.data[i];
         if (!m->live[i])
             continue;
@@ -457,7 +457,7 @@ Val step_comp(StepBuild *b, Region *r, Val v) {
         return finish(&m, r, type, NULL);
     }
     make_nodes(&m);
-    if (b->why)
+    if (b->why.text)
         return 0;
     m.to->root = guard(&m, m.node[m.from->root]);
     return finish(&m, r, type, NULL);

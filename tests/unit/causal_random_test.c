@@ -137,7 +137,7 @@ static bool has_conditions(Trial *x) {
 
 static Outcome judge(Trial *x, uint64_t seed, const char *text) {
     int found = changes(x), wrong = 0;
-    bool proved = !x->m.why.len || !strstr(x->m.why.data, "`");
+    bool proved = x->m.causal && causal_ok(x->m.causal);
     if (!x->m.plan)
         return found ? CAUGHT : proved ? NO_STEP : x->nan ? QUIET_NAN : QUIET;
     bool started = model_start(&x->m, 3);
@@ -194,7 +194,7 @@ static void test_program(Test *t, uint64_t seed, Tally *tally) {
     if (fine)
         tally->outcomes[outcome]++;
     if (outcome == QUIET || outcome == NO_STEP)
-        count_cause(tally, x.m.why.data);
+        count_cause(tally, x.m.why.text);
     interp_free(x.it);
     interp_free(x.m.it);
     session_free(x.m.s);

@@ -147,7 +147,7 @@ static void test_rows(Test *t) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         Model m = {.slides = false};
         if (!model_read(&m, t, rows[i].text, "forward") || !m.plan) {
-            printf("%s: no step: %s\n", rows[i].name, m.why.data ? m.why.data : "");
+            printf("%s: no step: %s\n", rows[i].name, m.why.text ? m.why.text : "");
             CHECK(t, m.plan);
             session_free(m.s);
             continue;
@@ -240,13 +240,13 @@ static void test_entries(Test *t) {
         bool scaled = i + 1 == sizeof entries / sizeof entries[0];
         CHECK(t, good);
         if (good && entries[i].words) {
-            bool refused = !m.plan && strstr(m.why.data, entries[i].words);
+            bool refused = !m.plan && strstr(m.why.text, entries[i].words);
             if (!refused)
-                printf("entry %d: %s\n", (int)i, m.plan ? "has a step" : m.why.data);
+                printf("entry %d: %s\n", (int)i, m.plan ? "has a step" : m.why.text);
             CHECK(t, refused);
         } else if (good) {
             if (!m.plan)
-                printf("entry %d: no step: %s\n", (int)i, m.why.data);
+                printf("entry %d: no step: %s\n", (int)i, m.why.text);
             CHECK(t, m.plan);
         }
         CoreFn *last = good && m.plan && !entries[i].words && !scaled
@@ -312,7 +312,7 @@ static void test_windows(Test *t) {
         bool good = model_read(&m, t, windows[i].text, "forward") && m.plan;
         CHECK(t, good);
         if (!good) {
-            printf("%s: no step: %s\n", windows[i].name, m.why.data ? m.why.data : "");
+            printf("%s: no step: %s\n", windows[i].name, m.why.text ? m.why.text : "");
             continue;
         }
         if (m.plan->window != windows[i].window)

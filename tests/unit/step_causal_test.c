@@ -17,7 +17,7 @@ static void test_file(Test *t, const char *path, bool slides) {
     bool want = accepted(path), checks = model_open(&m, t, path, NULL);
     CHECK(t, checks);
     if (checks && (m.plan != NULL) != want)
-        printf("%s: %s\n", path, m.plan ? "has a step" : m.why.data);
+        printf("%s: %s\n", path, m.plan ? "has a step" : m.why.text);
     CHECK(t, !checks || (m.plan != NULL) == want);
     if (checks && m.plan && want)
         same_bits(&m, path, m.entry, 37);

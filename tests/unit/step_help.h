@@ -13,7 +13,8 @@ typedef struct {
     Core *core;
     CoreFn *entry;
     StepPlan *plan;
-    StrBuf why;
+    StepRefusal why;
+    Causal *causal; // NULL: it did not come so far
     Interp *it;
     InterpBlock *self;  // of the step
     InterpBlock *other; // of another entry
@@ -99,10 +100,9 @@ static inline bool model_lower(Model *m, Program *p, Item *block, Item *entry) {
     m->entry = model_entry(m, entry);
     if (!m->entry)
         return false;
-    m->why = strbuf_new(m->s->arena);
     m->draws = m->entry->params.len == 4; // self, key, tokens, temperature
     m->plan = (m->slides ? opt_step_sliding : opt_step)(m->core, m->entry, m->B, m->S, m->draws,
-                                                        m->draws ? 2 : -1, &m->why, NULL);
+                                                        m->draws ? 2 : -1, &m->why, &m->causal);
     return true;
 }
 
