@@ -21,7 +21,7 @@ static const char *float_text(const Export *x, double v) {
 
 static void write_constants(const Export *x, Writer *w) {
     const CodegenOptions *o = x->o;
-    int draws = o->key >= 0;
+    int draws = o->key >= 0 || gives_logits(o);
     write_line(w, 0, NULL, "enum {");
     write_line(w, 1, "tokens are 0 .. MODEL_VOCAB - 1", "MODEL_VOCAB = %d,", (int)o->vocab);
     write_line(w, 1, "tokens of a text, at most", "MODEL_CONTEXT = %d,", (int)o->context);
@@ -311,11 +311,14 @@ static void write_json(const Export *x, Writer *w, const char *name, const char 
 }
 
 void write_model_c(const Export *x, Writer *w) {
-    static const char *const includes[] = {
+    static const char *const own[] = {
         "#include \"model.h\"",
         "#include \"kernels.h\"",
         "#include \"numerics.h\"",
         "#include \"pack.h\"",
+        NULL,
+    };
+    static const char *const rest[] = {
         "#include \"scalars.h\"",
         "#include \"threads.h\"",
         "",
@@ -328,7 +331,10 @@ void write_model_c(const Export *x, Writer *w) {
     };
     write_comment(w, 0,
                   "The model's functions, callees first; at the end its weights and sessions.");
-    write_lines(w, includes);
+    write_lines(w, own);
+    if (!x->step && gives_logits(x->o))
+        write_line(w, 0, NULL, "#include \"sampler.h\"");
+    write_lines(w, rest);
     write_json(x, w, "model_name_json", x->o->model_name);
     write_json(x, w, "model_weights_json", x->o->weights_name);
     write_blank(w);

@@ -91,6 +91,8 @@ static void write_whole_sessions(const Export *x, Writer *w) {
     write_lines(w, session_head);
     if (x->o->fixed)
         write_line(w, 1, "the text, then 0", "int32_t padded[MODEL_CONTEXT];");
+    if (gives_logits(x->o))
+        write_line(w, 1, "of the next token", "float logits[MODEL_VOCAB];");
     write_lines(w, session_open);
     write_line(w, 1, NULL, "session->bytes = arena_bytes(%s) + 64;", sized ? "MODEL_CONTEXT" : "");
     write_lines(w, session_tail);
@@ -104,7 +106,7 @@ static void write_entry_call(const Export *x, Writer *w, int indent, const LoopF
         args[n++] = "work";
     if (f->symbols.len)
         args[n++] = "count";
-    args[n++] = "next";
+    args[n++] = gives_logits(o) ? "session->logits" : "next";
     for (int i = 0; i < f->source->params.len && n < 8; i++) {
         int p = i - first;
         if (!f->param_used[i])
@@ -118,7 +120,7 @@ static void write_entry_call(const Export *x, Writer *w, int indent, const LoopF
         else if (o->fixed && i == f->source->params.len - 1)
             args[n++] = "at";
         else if (p == o->temperature)
-            args[n++] = greedy ? "1.0f" : "temperature";
+            args[n++] = greedy || gives_logits(o) ? "1.0f" : "temperature";
         else
             loop_fail(x->m, "the entry's parameter %s can't be given to an exported program",
                       core_value(f->source, f->source->params.data[i])->name);
@@ -130,6 +132,32 @@ static bool passes(const LoopFn *f, int param) {
     return param >= 0 && f && f->param_used[param];
 }
 
+// The entry chooses the token: with the key, or the greedy one.
+static void write_chosen(const Export *x, Writer *w) {
+    write_line(w, 1, NULL, "int32_t next[1];");
+    write_line(w, 1, NULL, "if (temperature == 0) {");
+    write_entry_call(x, w, 2, x->greedy ? x->greedy : x->entry, true);
+    write_line(w, 1, NULL, "} else {");
+    write_entry_call(x, w, 2, x->entry, false);
+    write_line(w, 1, NULL, "}");
+    write_line(w, 1, NULL, "return next[0];");
+}
+
+static const char *const pick[] = {
+    "    if (temperature == 0)",
+    "        return rt_argmax(session->logits, MODEL_VOCAB);",
+    "    RtKey draw = {{(uint32_t)key[0], (uint32_t)key[1]}};",
+    "    int32_t id = rt_sample(session->logits, MODEL_VOCAB, temperature, draw);",
+    "    return id < MODEL_VOCAB ? id : MODEL_VOCAB - 1;",
+    NULL,
+};
+
+// The entry gives logits: the token is chosen here.
+static void write_pick(const Export *x, Writer *w) {
+    write_entry_call(x, w, 1, x->entry, false);
+    write_lines(w, pick);
+}
+
 static void write_next(const Export *x, Writer *w) {
     const LoopFn *f = x->entry, *g = x->greedy ? x->greedy : x->entry;
     static const char *const args[] = {"Session *session", "const int64_t key[2]",
@@ -137,7 +165,8 @@ static void write_next(const Export *x, Writer *w) {
                                        "float temperature"};
     int first = x->o->entry->self ? 1 : 0;
     bool weights = passes(f, first - 1) || passes(g, first - 1);
-    bool key = x->o->key >= 0 && (passes(f, first + x->o->key) || passes(g, first + x->o->key));
+    int n = x->o->key < 0 ? -1 : first + x->o->key;
+    bool key = passes(f, n) || passes(g, n) || gives_logits(x->o);
     write_call(w, 0, "int32_t session_next", 5, args, " {");
     write_line(w, 1, NULL, "if (!is_valid(tokens, count))");
     write_line(w, 2, NULL, "return -1;");
@@ -158,13 +187,10 @@ static void write_next(const Export *x, Writer *w) {
         write_line(w, 1, NULL, "memcpy(session->padded, tokens, bytes);");
         write_line(w, 1, NULL, "int64_t at = count - 1;");
     }
-    write_line(w, 1, NULL, "int32_t next[1];");
-    write_line(w, 1, NULL, "if (temperature == 0) {");
-    write_entry_call(x, w, 2, g, true);
-    write_line(w, 1, NULL, "} else {");
-    write_entry_call(x, w, 2, f, false);
-    write_line(w, 1, NULL, "}");
-    write_line(w, 1, NULL, "return next[0];");
+    if (gives_logits(x->o))
+        write_pick(x, w);
+    else
+        write_chosen(x, w);
     write_line(w, 0, NULL, "}");
 }
 

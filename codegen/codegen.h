@@ -29,8 +29,9 @@ typedef struct {
 
 // What an export fixes. The entry is a method of the model.
 typedef struct {
-    const CodegenStep *step; // with it, of the next six only key matters: are tokens drawn?
-    const CoreFn *entry;     // (self, [key], tokens [B, S; i32], ...) -> [B; i32]
+    const CodegenStep *step; // with it, the next six say only whether tokens are drawn
+    const CoreFn *entry;     // (self, [key], tokens [B, S; i32], ...) -> [B; i32], or logits
+                             // [B, vocab; f32]
     const CoreFn *greedy;    // the same without randomness, for temperature 0; or NULL
     int key;                 // index among the entry's parameters after self; -1 if absent
     int tokens;              // likewise; required

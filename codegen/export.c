@@ -158,13 +158,19 @@ static const char *whole_fault(const CodegenOptions *o) {
         return "the entry's key is not [2; i64]";
     if (o->temperature >= 0 && !is_tensor(entry_param(o, o->temperature), DT_F32, 0))
         return "the entry's temperature is not an f32 scalar";
-    if (!is_tensor(result, DT_I32, 1))
-        return "the entry does not give tokens [B; i32]";
+    if (!is_tensor(result, DT_I32, 1) && !is_tensor(result, DT_F32, 2))
+        return "the entry does not give tokens [B; i32] or logits [B, V; f32]";
     if (o->length && (o->window || o->fixed))
         return "an entry of one length has no symbol for it";
     if (o->fixed && !is_tensor(core_value(o->entry, vec_last(&o->entry->params))->type, DT_I64, 0))
         return "an entry for padded texts takes no position";
     return NULL;
+}
+
+bool gives_logits(const CodegenOptions *o) {
+    const CoreFn *f = o->entry;
+    const CoreType *t = f ? core_value(f, f->region.yields.data[0])->type : NULL;
+    return t && t->kind == CORE_TENSOR && dtype_is_float(t->dtype);
 }
 
 static const char *step_fault(const CodegenOptions *o) {
@@ -298,7 +304,7 @@ static void add_files(Export *x) {
     add_program(x);
     for (int i = 0; i < 3; i++)
         map_put(s->arena, &x->m->units, session_name(s, always[i]), x);
-    for (int i = 0; i < 2 && x->step; i++)
+    for (int i = 0; i < 2 && (x->step || gives_logits(x->o)); i++)
         map_put(s->arena, &x->m->units, session_name(s, sampling[i]), x);
     if (!x->m->error)
         add_runtime(x, &x->m->units);

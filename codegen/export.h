@@ -37,6 +37,9 @@ void write_whole_h(Writer *w);                               // where there is n
 void write_whole_c(const Export *x, Writer *w);
 const char *root_type(const Export *x); // of the model's weights (c_model.c)
 
+// Does the entry give logits, and not tokens that it chose itself? (export.c)
+bool gives_logits(const CodegenOptions *o);
+
 // Makes loops of what the options ask for; false after writing to error (export.c).
 bool export_build(Core *c, const CodegenOptions *o, Export *x, char *error, size_t n);
 

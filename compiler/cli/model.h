@@ -63,6 +63,12 @@ int model_lower(Model *m, const Args *args, int64_t prompt);
 // Lowers hand-written `prefill` and `decode` (m->serve.decode is there). The exit code.
 int model_written(Model *m);
 
+// Reports that the entry "WHAT: why", marked at what the refusal speaks of, or at the call in the
+// program's own file that leads there. cause, or NULL: what it is in the proof, with its label and
+// reader.
+Diag *model_report_why(Model *m, DiagCode code, const StepRefusal *why, const CausalCause *cause,
+                       const char *what);
+
 // Derives the step from the entry (m->step, or m->step_why). A refusal is E3304 where the serve
 // block asks for a cache, else W3304. The exit code.
 int model_derive(Model *m);

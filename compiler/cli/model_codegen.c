@@ -26,6 +26,8 @@ Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
         o->length = NULL;
         o->fixed = true;
     }
+    if (!p && !m->at && !m->serve.ids)
+        o->entry = o->greedy = opt_last_logits(m->core, m->entry);
     if (!p)
         return m->core;
     *step = (CodegenStep){.fn = p->fn,
@@ -41,20 +43,38 @@ Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
     return m->step_core;
 }
 
+static const char no_form[] = "has no form for one length";
+
 // The entry with N positions where it is one of S.
 static CoreFn *padded(Model *m, Resize *r, CoreFn *f) {
-    StrBuf why = strbuf_new(m->a);
+    StepRefusal why;
     CoreFn *at = opt_at(r, f, &why);
     if (at)
         return at;
-    Diag *d = report(m->s, m->serve.entry->name_span, E8009, "`%s` has no form for one length: %s",
-                     m->serve.entry->name, why.data);
-    diag_help(
-        m->s, d,
-        "select the last position in `%s` itself, once, as in x[:, S - 1, :], and let nothing "
-        "else depend on S",
-        m->serve.entry->name);
+    Diag *d = model_report_why(m, E8009, &why, NULL, no_form);
+    diag_help(m->s, d,
+              "give logits [B, S, V], or select the last position in `%s` itself, once, as in "
+              "x[:, S - 1, :], and let nothing else depend on S",
+              m->serve.entry->name);
     return NULL;
+}
+
+// May a text be padded? False after E8009, at what the padding would change.
+static bool may_pad(Model *m) {
+    StepRefusal why = m->step_why;
+    const CausalCause *cause = m->causal ? causal_refusal(m->causal) : NULL;
+    if (m->step && opt_may_pad(m->step, m->length, &cause))
+        return true;
+    if (m->step) {
+        StrBuf text = strbuf_new(m->a);
+        causal_print_cause(cause, &text);
+        why = (StepRefusal){text.data, cause->span, causal_site(m->causal, cause->owner)};
+    }
+    Diag *d = model_report_why(m, E8009, &why, cause, no_form);
+    diag_note(m->s, d, (Span){0},
+              "a text is padded: what is read at its last token may depend on no later position, "
+              "and not on the length");
+    return false;
 }
 
 // Do the entry's where clauses allow the one length?
@@ -72,23 +92,13 @@ static bool length_allowed(Model *m) {
 }
 
 int model_fix(Model *m) {
-    StrBuf why = strbuf_new(m->a);
-    const char *name = m->serve.entry->name;
     if (m->window)
         return EXIT_FINE; // it has one length already
-    if (!m->step || !opt_may_pad(m->step, m->length, &why)) {
-        Diag *d = report(m->s, m->serve.entry->name_span, E8009,
-                         "`%s` has no form for one length: padding after a text may change what it "
-                         "gives",
-                         name);
-        diag_note(m->s, d, (Span){0}, "%s", m->step ? why.data : m->step_why.text);
-        return EXIT_WRONG;
-    }
-    if (!length_allowed(m))
+    if (!may_pad(m) || !length_allowed(m))
         return EXIT_WRONG;
     Resize r = {.core = m->core, .from = m->length};
     r.to = dim_const(m->program->dims, m->context);
-    m->at = padded(m, &r, m->entry);
+    m->at = padded(m, &r, m->serve.ids ? m->entry : opt_last_logits(m->core, m->entry));
     m->at_greedy = m->at && m->greedy != m->entry ? padded(m, &r, m->greedy) : m->at;
     return m->at_greedy ? model_verify(m, m->core, "fixing the length") : EXIT_WRONG;
 }

@@ -14,27 +14,18 @@ static bool wants_cache(const Model *m) {
     return false;
 }
 
-// The diagnostic of a refusal, at what it speaks of: in the program's own file, or at the call that
-// leads there.
-static Diag *report_why(Model *m, DiagCode code, const char *message, const char *label) {
-    const StepRefusal *why = &m->step_why;
+Diag *model_report_why(Model *m, DiagCode code, const StepRefusal *why, const CausalCause *cause,
+                       const char *what) {
+    const char *text = why->text, *entry = m->serve.entry->name;
     Span span = why->span.file ? why->span : m->serve.entry->name_span;
     bool called = why->site.file && why->site.file != span.file;
-    Diag *d = report(m->s, called ? why->site : span, code, "%s", message);
-    if (label && !called)
-        diag_label(m->s, d, "%s", label);
+    if (cause && cause->expression)
+        text = arena_printf(m->a, "`%s` %s", cause->expression, cause->why);
+    Diag *d = report(m->s, called ? why->site : span, code, "`%s` %s: %s", entry, what, text);
+    if (cause && cause->label && !called)
+        diag_label(m->s, d, "%s", cause->label);
     if (called)
         diag_note(m->s, d, span, "in what is called there");
-    return d;
-}
-
-static Diag *report_cause(Model *m, DiagCode code, const CausalCause *cause) {
-    const char *what = m->step_why.text;
-    if (cause && cause->expression)
-        what = arena_printf(m->a, "`%s` %s", cause->expression, cause->why);
-    what = arena_printf(m->a, "`%s` can't be served position by position: %s", m->serve.entry->name,
-                        what);
-    Diag *d = report_why(m, code, what, cause ? cause->label : NULL);
     if (cause && cause->reader) {
         Span at = causal_site(m->causal, cause->value);
         bool far = at.file && at.file != cause->value->span.file;
@@ -50,15 +41,14 @@ static void report_refusal(Model *m) {
     DiagCode code = wants_cache(m) ? E3304 : W3304;
     Diag *d;
     if (!m->causal && m->engine && code == E3304) {
-        const char *what = arena_printf(m->a, "`%s` is no forward pass that %s runs: %s",
-                                        m->serve.entry->name, m->engine, m->step_why.text);
-        d = report_why(m, E3301, what, NULL);
+        const char *what = arena_printf(m->a, "is no forward pass that %s runs", m->engine);
+        d = model_report_why(m, E3301, &m->step_why, NULL, what);
         diag_help(m->s, d,
                   "take the token ids [B, S] and give logits [B, S, V], or the token that "
                   "is drawn from them");
         return;
     }
-    d = report_cause(m, code, cause);
+    d = model_report_why(m, code, &m->step_why, cause, "can't be served position by position");
     diag_note(m->s, d, (Span){0},
               "a cache needs a proof that position q depends on positions up to "
               "q only, whatever the length");

@@ -8,20 +8,17 @@
 
 typedef struct {
     const Dim *S, *last; // the length, and S - 1
-    StrBuf *why;         // may be NULL
-    int place;           // number of the value that selects, from 0
-    int node;            // that holds S - 1 in its body
-    int found;           // how many do
+    Core *core;
+    const CoreFn *f;
+    StepRefusal *why;
+    int place; // number of the value that selects, from 0
+    int node;  // that holds S - 1 in its body
+    int found; // how many do
 } Search;
 
-static bool refuse(Search *x, const char *format, const char *name) {
-    if (x->why)
-        strbuf_printf(x->why, format, name);
-    return false;
-}
-
-static const char *named(const Search *x, const Value *v) {
-    return v->name && x->why ? arena_printf(x->why->arena, "`%s`", v->name) : "a value";
+// Of value number i; -1: of the function.
+static bool refuse(Search *x, int i, const char *why) {
+    return opt_step_refuse(x->core, x->why, x->f, (Val)(i + 1), true, why);
 }
 
 // ---- The selection -----------------------------------------------------------------------------
@@ -51,14 +48,14 @@ static bool look_at_comp(Search *x, const CoreFn *f, int i) {
     const Comp *k = v->comp;
     for (int r = 0; r < k->red; r++) {
         if (dim_mentions(k->red_dims[r], x->S))
-            return refuse(x, "%s reduces over the positions", named(x, v));
+            return refuse(x, i, "is reduced over every position");
     }
     for (int n = 0; n < k->nodes.len; n++) {
         const Node *node = &k->nodes.data[n];
         if (node->op != N_DIM || !dim_mentions(node->dim, x->S))
             continue;
         if (node->dim != x->last || !only_selects(x, f, v, n))
-            return refuse(x, "%s depends on the length", named(x, v));
+            return refuse(x, i, "depends on the length");
         x->place = i;
         x->node = n;
         x->found++;
@@ -72,12 +69,14 @@ static bool look_at(Search *x, const CoreFn *f, int i) {
     if (v->op == OP_COMP)
         return look_at_comp(x, f, i);
     if (v->op == OP_CALL && opt_fn_mentions(v->callee, x->S))
-        return refuse(x, "`%s` depends on the length", v->callee->name);
+        return opt_step_refuse(
+            x->core, x->why, f, (Val)(i + 1), false,
+            arena_printf(x->core->session->arena, "`%s` depends on the length", v->callee->name));
     if (v->loop && v->loop->count && dim_mentions(v->loop->count, x->S))
-        return refuse(x, "%s runs over the positions", "a loop");
+        return refuse(x, i, "is a loop over positions");
     for (int a = 0; v->op != OP_COMP && v->op != OP_CALL && !v->loop && a < v->args.len; a++) {
         if (opt_type_mentions(core_value(f, v->args.data[a])->type, x->S))
-            return refuse(x, "%s takes positions together", named(x, v));
+            return refuse(x, i, "takes positions together");
     }
     return true;
 }
@@ -94,14 +93,15 @@ static bool search(Search *x, const CoreFn *f) {
     if (!good)
         return false;
     if (x->found == 0)
-        return refuse(x, "%s selects no last position", f->name);
-    return x->found == 1 || refuse(x, "%s selects the last position more than once", f->name);
+        return refuse(x, -1, "the last position is selected nowhere");
+    return x->found == 1 || refuse(x, x->place, "selects the last position once more");
 }
 
-CoreFn *opt_at(Resize *r, const CoreFn *f, StrBuf *why) {
+CoreFn *opt_at(Resize *r, const CoreFn *f, StepRefusal *why) {
     Core *c = r->core;
     Session *s = c->session;
-    Search x = {.S = r->from, .why = why};
+    Search x = {.S = r->from, .core = c, .f = f, .why = why};
+    *why = (StepRefusal){0};
     x.last = dim_sub(c->dims, r->from, dim_const(c->dims, 1));
     if (!search(&x, f))
         return NULL;
@@ -129,33 +129,49 @@ static const CausalCause *unstable(const CausalValue *u) {
     return NULL;
 }
 
-static bool row_is_stable(const StepPlan *p, Val arg, StrBuf *why) {
-    const CausalValue *u = causal_value(p->causal, arg);
-    if (!u || !u->positions)
-        return true;
-    const CausalCause *cause = unstable(u);
-    if (cause && why)
-        causal_print_cause(cause, why);
-    for (int i = 0; !cause && i < u->rank; i++) {
-        if (u->position[i] && u->dep[i] > 0) {
-            if (why)
-                strbuf_printf(why, "`%s` looks ahead", u->name ? u->name : "a value");
-            return false;
-        }
-    }
-    return !cause;
-}
-
-bool opt_may_pad(const StepPlan *p, const Dim *S, StrBuf *why) {
+bool opt_may_pad(const StepPlan *p, const Dim *S, const CausalCause **cause) {
     const CoreFn *f = p->flat;
     Arena *a = arena_new();
-    bool good = true, *live = opt_live(a, f);
-    for (int i = 0; good && i < f->values.len; i++) {
+    bool *live = opt_live(a, f);
+    *cause = NULL;
+    for (int i = 0; !*cause && i < f->values.len; i++) {
         const Value *v = &f->values.data[i];
         bool rows = opt_type_mentions(v->type, S);
-        for (int k = 0; good && live[i] && !rows && k < v->args.len; k++)
-            good = row_is_stable(p, v->args.data[k], why);
+        for (int k = 0; !*cause && live[i] && !rows && k < v->args.len; k++) {
+            const CausalValue *u = causal_value(p->causal, v->args.data[k]);
+            *cause = u && u->positions ? unstable(u) : NULL;
+        }
     }
     arena_free(a);
-    return good;
+    return !*cause;
+}
+
+// ---- The last row ------------------------------------------------------------------------------
+
+CoreFn *opt_last_logits(Core *c, CoreFn *f) {
+    Session *s = c->session;
+    Val x = f->region.yields.data[0];
+    const CoreType *t = core_value(f, x)->type;
+    if (t->dtype == DT_F32 && t->rank == 2)
+        return f;
+    Name name = session_name(s, arena_printf(s->arena, "%s.last", f->name));
+    CoreFn *copy = core_copy(c, f, name, arena_printf(s->arena, "%s.last", f->label));
+    const Dim *dims[] = {t->dims[0], t->dims[t->rank - 1]};
+    Comp *k = NEW(s->arena, Comp);
+    int at[3], n = 0;
+    k->out = 2;
+    k->names = NEW_N(s->arena, Name, 2);
+    at[n++] = comp_index(c, k, 0);
+    if (t->rank == 3)
+        at[n++] = comp_dim(c, k, dim_sub(c->dims, t->dims[1], dim_const(c->dims, 1)));
+    at[n++] = comp_index(c, k, 1);
+    k->root = comp_cast(c, k, DT_F32, comp_read(c, k, 0, t->dtype, n, at));
+    Val y = core_add(c, copy, OP_COMP, core_tensor(c, DT_F32, 2, dims), session_name(s, "last"),
+                     core_value(copy, x)->span);
+    core_value(copy, y)->comp = k;
+    core_value(copy, y)->comment = "the logits of the last position";
+    core_arg(c, copy, y, x);
+    core_emit(c, &copy->region, y);
+    copy->region.yields.data[0] = y;
+    return copy;
 }

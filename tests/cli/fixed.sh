@@ -32,10 +32,10 @@ entry weights() -> Weights {
 END
 "$SERIN" eval "$TMP/make.serin" --entry weights -o "$TMP/w.safetensors" || exit
 
-# program NAME: its last lines are the body of `next`, from stdin.
+# program NAME [RESULT]: its last lines are the body of `next`, from stdin.
 program() {
     {
-        cat <<'END'
+        sed "s/RESULT/${2:-Tensor[B; i32]}/" <<'END'
 module padded
 
 use std.nn.attention::{causal_mask}
@@ -67,7 +67,7 @@ block Model {
         return y
     }
 
-    entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B; i32]
+    entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> RESULT
     where
         S > 0,
         S <= 16
@@ -128,3 +128,88 @@ for p in 3 "3 1" "1 2 3 4 5"; do
     "$SERIN" serve "$TMP/fine.serin" --weights "$TMP/w.safetensors" --prompt "$p" --tokens 11 \
         --temperature 0 --whole 2>/dev/null
 done
+
+# Entries that give logits: those of the text's last token are read.
+program rows 'Tensor[B, S, 8; f32]' <<'END'
+        return mixed(x, causal_mask<S, S>())
+END
+program row 'Tensor[B, 8; f32]' <<'END'
+        let y = mixed(x, causal_mask<S, S>())
+        return y[:, S - 1, :]
+END
+program rows-bf16 'Tensor[B, S, 8; bf16]' <<'END'
+        return cast<bf16>(mixed(x, causal_mask<S, S>()))
+END
+program rows-mean 'Tensor[B, S, 8; f32]' <<'END'
+        let mean[b, h] = sum[s] x[b, s, h] / cast<f32>(S)
+        let y[b, s, h] = x[b, s, h] + mean[b, h]
+        return y
+END
+program row-mean 'Tensor[B, 8; f32]' <<'END'
+        let mean[b, h] = sum[s] x[b, s, h] / cast<f32>(S)
+        return mean
+END
+program rows-ahead 'Tensor[B, S, 8; f32]' <<'END'
+        let at = iota<i64>(S)
+        let seen[q, k] = at[k] < at[q] + 2
+        return mixed(x, seen)
+END
+weights="--weights $TMP/w.safetensors"
+
+# same NAME FLAGS...: are the exported program's ids those of serve?
+same() {
+    name=$1
+    shift
+    rm -rf "$TMP/c"
+    # The flags are words to split.
+    # shellcheck disable=SC2086
+    if ! "$SERIN" export "$TMP/$name.serin" $weights --target c --serve "$@" -o "$TMP/c" \
+        2>"$TMP/err"; then
+        sed "s|$TMP|TMP|g" "$TMP/err"
+        return
+    fi
+    make -s -C "$TMP/c" OPT=-O1 CFLAGS='-std=c11 -O1 -ffp-contract=off -Wall -Wextra -Werror' ||
+        return
+    for flags in '--temperature 0' '--temperature 0.8 --seed 3'; do
+        for p in "1 2 3 4 5 6 7 0" 3 "3 1"; do
+            # shellcheck disable=SC2086
+            "$TMP/c/generate" --prompt "$p" --tokens 8 $flags --json >"$TMP/got" 2>/dev/null
+            # shellcheck disable=SC2086
+            "$SERIN" serve "$TMP/$name.serin" $weights --prompt "$p" --tokens 8 $flags --json \
+                >"$TMP/want" 2>/dev/null
+            cmp "$TMP/got" "$TMP/want" && sed 's/.*"generated"/equal/' "$TMP/got"
+        done
+    done
+}
+for name in rows row rows-bf16 rows-mean row-mean rows-ahead; do
+    echo "-- $name"
+    same "$name" --fixed
+done
+echo "-- without --fixed, from the whole context"
+same rows-ahead
+
+echo "-- a window of learned positions"
+cat >"$TMP/window.serin" <<'END'
+module window
+
+block Model<T: Dim> {
+    param table: Tensor[8, 8; f32]
+    param place: Tensor[T, 8; f32]
+
+    entry forward<B: Dim>(tokens: Tensor[B, T; i32]) -> Tensor[B, T, 8; f32] {
+        let x[b, s, h] = table[tokens[b, s], h] * 0.5 + place[s, h]
+        let whole[b, h] = sum[s] x[b, s, h]
+        let y[b, s, h] = x[b, s, h] + whole[b, h]
+        return y
+    }
+}
+
+inference serve {
+    model = Model
+}
+END
+sed -e 's/    table: .*/&\n    place: Tensor[8, 8; f32]/' -e 's/table = y/table = y, place = y/' \
+    "$TMP/make.serin" >"$TMP/two.serin"
+"$SERIN" eval "$TMP/two.serin" --entry weights -o "$TMP/v.safetensors" || exit
+weights="--weights $TMP/v.safetensors"
+same window
