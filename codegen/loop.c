@@ -41,7 +41,7 @@ void loop_fail(LoopModule *m, const char *format, ...) {
     m->error = b.data;
 }
 
-const Expr *x_op(Arena *a, ExprOp op, LoopType type, int n, const Expr *const *args) {
+static const Expr *x_op(Arena *a, ExprOp op, LoopType type, int n, const Expr *const *args) {
     Expr *x = NEW(a, Expr);
     x->op = op;
     x->type = type;

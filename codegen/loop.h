@@ -145,7 +145,6 @@ typedef struct {
 const Expr *x_name(Arena *a, const char *name, LoopType type);
 const Expr *x_int(Arena *a, Dtype t, int64_t value);
 const Expr *x_real(Arena *a, Dtype t, double value);
-const Expr *x_op(Arena *a, ExprOp op, LoopType type, int n, const Expr *const *args);
 const Expr *x_unary(Arena *a, ExprOp op, LoopType type, const Expr *x);
 const Expr *x_binary(Arena *a, ExprOp op, LoopType type, const Expr *x, const Expr *y);
 const Expr *x_cond(Arena *a, const Expr *c, const Expr *x, const Expr *y);

@@ -126,9 +126,7 @@ Val viewed(const FnBuild *b, Val v);    // the argument whose memory a view shar
 bool is_state(const FnBuild *b, Val v); // a state, a pick of one, or one after a write
 
 // Functions (loop_fn.c).
-const char *fn_noun(LoopModule *m, const CoreFn *f); // "linear_forward"
 LoopFn *loop_build_fn(LoopModule *m, const CoreFn *fn);
 
 // Removes variables and parameters that nothing mentions; the first params are results.
 void loop_sweep(LoopModule *m, LoopFn *f, int results);
-int find_loop_fn(const LoopModule *m, const CoreFn *fn);

@@ -44,7 +44,7 @@ const Expr *argument(FnBuild *b, Val v) {
 }
 
 // "std.nn.linear::RmsNorm.forward" -> "rms_norm_forward".
-const char *fn_noun(LoopModule *m, const CoreFn *f) {
+static const char *fn_noun(LoopModule *m, const CoreFn *f) {
     const char *colon = strrchr(f->name, ':');
     return names_snake(m->core->session->arena, colon ? colon + 1 : f->name);
 }
@@ -132,7 +132,7 @@ static void build_computed(FnBuild *b, Val v) {
 
 // ---- Calls -------------------------------------------------------------------------------------
 
-int find_loop_fn(const LoopModule *m, const CoreFn *fn) {
+static int find_loop_fn(const LoopModule *m, const CoreFn *fn) {
     for (int i = 0; i < m->fns.len; i++) {
         if (m->fns.data[i]->source == fn)
             return i;

@@ -140,7 +140,6 @@ RT_AVX512_FN static void tile_avx512(const RtTile *t) {
 enum {
     PANEL_BYTES = 32768, /* of w, to stay in the first cache beside a tile's rows of x */
     PANEL_ROWS = 64,     /* at most */
-    SMALL_WORK = 20000,  /* multiplications that are not worth waking a thread */
 };
 
 static void panel_unit(const RtMatmul *job, size_t unit, char *scratch) {
@@ -175,7 +174,7 @@ static void panel_task(void *ctx, size_t task) {
 bool rt_run_panels(RtPool *pool, RtMatmul *job) {
     if (job->m == 0 || job->n == 0)
         return true;
-    if (job->m * job->n < SMALL_WORK && job->m * job->n * job->k < SMALL_WORK)
+    if (job->m * job->n < RT_SMALL_WORK && job->m * job->n * job->k < RT_SMALL_WORK)
         pool = NULL;
     size_t threads = (size_t)rt_pool_threads(pool);
     size_t fits = PANEL_BYTES / (job->w_row + 1);

@@ -226,7 +226,7 @@ void rt_matmul_nn(RtPool *pool, size_t m, size_t n, size_t k, const float *x, si
     }
 #endif
     job.across = (n - 1) / job.width + 1;
-    if (m * n < 20000 && m * n * k < 20000)
+    if (m * n < RT_SMALL_WORK && m * n * k < RT_SMALL_WORK)
         pool = NULL;
     rt_pool_run(pool, nn_task, &job, ((m - 1) / 4 + 1) * job.across);
 }

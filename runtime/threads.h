@@ -25,6 +25,8 @@ RtSimd rt_simd_best(void);
  * thread alone with the best instructions. */
 typedef struct RtPool RtPool;
 
+enum { RT_SMALL_WORK = 20000 }; /* multiplications that are not worth waking a thread */
+
 /* Starts a pool of `threads` threads, the calling one included (0: one for each processor; at most
  * 256). SERIN_SIMD=portable, avx2 or avx512 in the environment limits the instructions. Returns
  * NULL when there is no memory, and a smaller pool when the system has no more threads. */

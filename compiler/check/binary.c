@@ -1,10 +1,6 @@
 // Operators: folding of constants and dimensions, dtypes, broadcasting.
 #include "check/internal.h"
 
-static bool contextual(const Type *t) {
-    return t->kind == TYPE_INT || t->kind == TYPE_REAL;
-}
-
 static bool is_compare(BinaryOp op) {
     return op >= BINARY_EQ && op <= BINARY_GE;
 }

@@ -10,10 +10,6 @@ static const struct {
 #undef BUILTIN
 };
 
-static bool contextual(const Type *t) {
-    return t->kind == TYPE_INT || t->kind == TYPE_REAL;
-}
-
 static Expr *arg(Expr *e, int i) {
     return e->args.data[i].value;
 }

@@ -9,4 +9,3 @@ typedef enum {
 } Builtin;
 
 const char *builtin_name(Builtin b);
-int builtin_find(const char *name); // -1 if there is none

@@ -144,7 +144,9 @@ Program *check_program(Session *s, int file, SettingVec *settings) {
     return p;
 }
 
-const char *check_root(Arena *a, const char *path) {
+// The root module of a package's folder: src/lib.serin or src/lib.linnet in it; another path as it
+// is.
+static const char *check_root(Arena *a, const char *path) {
     static const char *const roots[] = {"src/lib.serin", "src/lib.linnet"};
     for (int i = 0; i < 2; i++) {
         const char *root = arena_printf(a, "%s/%s", path, roots[i]);

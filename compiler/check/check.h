@@ -39,10 +39,6 @@ typedef struct {
 // Diagnostics go to the session; the caller looks at session->errors. Never NULL.
 Program *check_program(Session *s, int file, SettingVec *settings);
 
-// The root module of a package's folder: src/lib.serin or src/lib.linnet in it; another path as it
-// is.
-const char *check_root(Arena *a, const char *path);
-
 // Loads the file (or a package's root) first; NULL (after E1202 or a message) if it can't be read.
 Program *check_path(Session *s, const char *path, SettingVec *settings);
 

@@ -15,10 +15,6 @@ bool is_error(const Expr *e) {
     return e->type->kind == TYPE_ERROR;
 }
 
-static bool contextual(const Type *t) {
-    return t->kind == TYPE_INT || t->kind == TYPE_REAL;
-}
-
 // ---- Literals in context -----------------------------------------------------------------------
 
 static bool fits_integer(int64_t v, Dtype t) {
@@ -447,7 +443,7 @@ static void missing_case(Checker *c, Expr *e, int which) {
     diag_help(c->s, d, "add an arm: %s => ...", name);
 }
 
-void check_match(Checker *c, Expr *e, const Type *want) {
+static void check_match(Checker *c, Expr *e, const Type *want) {
     check_expr(c, e->a, NULL);
     default_literal(c, e->a);
     int cases = e->a->type->kind == TYPE_ENUM ? e->a->type->decl->variants.len : 2;

@@ -113,9 +113,7 @@ void check_notation(Checker *c, Stmt *st);
 void check_call(Checker *c, Expr *e, const Type *want);
 void check_builtin(Checker *c, Expr *e, const Type *want);
 void check_binary(Checker *c, Expr *e, const Type *want);
-void check_match(Checker *c, Expr *e, const Type *want);
 void check_stmts(Checker *c, StmtVec *body, bool is_fn_body);
-void check_scan(Checker *c, Expr *e);
 void check_grad(Checker *c, Item *item); // the grad clause of an op, if it has one
 
 // kernel.c: kernels, and ops bound to them
@@ -127,7 +125,11 @@ void check_kernel_call(Checker *c, Expr *e); // load, program_id
 void check_store(Checker *c, Stmt *st);
 void check_binding(Checker *c, Item *op); // the kernel of an op, if it has one
 
+// Is it a literal's type, which takes its dtype from what stands around?
+static inline bool contextual(const Type *t) {
+    return t->kind == TYPE_INT || t->kind == TYPE_REAL;
+}
+
 // stmt.c: patterns
-void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim);
 enum { ARM_ALL = -2 }; // the pattern of an arm matches everything
 int check_arm_pattern(Checker *c, Pattern *p, const Type *type);

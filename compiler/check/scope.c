@@ -16,7 +16,8 @@ const char *builtin_name(Builtin b) {
     return builtins[b].name;
 }
 
-int builtin_find(const char *name) {
+// -1 if there is none.
+static int builtin_find(const char *name) {
     for (int i = 0; i < BI_COUNT; i++) {
         if (strcmp(builtins[i].name, name) == 0)
             return i;

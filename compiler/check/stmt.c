@@ -3,7 +3,7 @@
 
 // ---- Patterns ----------------------------------------------------------------------------------
 
-void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim) {
+static void bind_pattern(Checker *c, Pattern *p, const Type *type, const Dim *dim) {
     p->type = type;
     p->variant = -1;
     switch (p->kind) {
@@ -62,6 +62,8 @@ int check_arm_pattern(Checker *c, Pattern *p, const Type *type) {
 }
 
 // ---- Values ------------------------------------------------------------------------------------
+
+static void check_scan(Checker *c, Expr *e);
 
 // The right side of let, var, assignment, return: a scan is allowed here.
 static void check_value(Checker *c, Expr *e, const Type *want) {
@@ -280,7 +282,7 @@ static const Type *stacked(Checker *c, const Type *t, const Dim *n) {
 }
 
 // for i in a..b { ... yield v }: the yields stacked on a new leading axis.
-void check_scan(Checker *c, Expr *e) {
+static void check_scan(Checker *c, Expr *e) {
     make_error(e);
     bool good = check_range(c, e->a, e->b, &e->from, &e->to, E2123);
     Scope scope;

@@ -59,6 +59,17 @@ const TomlEntry *bind_match(const TomlTable *table, const char *path, char *numb
     return NULL;
 }
 
+bool bind_waives(const TomlTable *table, const char *list, const char *name) {
+    const TomlEntry *e = toml_find(table, list);
+    char number[12];
+    for (int i = 0; e && i < e->value.count; i++) {
+        const TomlValue *v = &e->value.items[i];
+        if (v->kind == TOML_STRING && bind_matches(v->text, name, number))
+            return true;
+    }
+    return false;
+}
+
 const char *bind_fill(Arena *a, const char *pattern, const char *number) {
     StrBuf b = strbuf_new(a);
     while (*pattern) {
@@ -87,7 +98,8 @@ bool bind_lists(const TomlEntry *entry, const char *text) {
 
 // ---- Reading and finding -----------------------------------------------------------------------
 
-Bind *bind_read(Session *s, const char *path, Str text, Form form) {
+// Reads a binding; NULL after E5001. `text` must live as long as the session.
+static Bind *bind_read(Session *s, const char *path, Str text, Form form) {
     int file = session_add(s, source_new(s->arena, path, text));
     Toml *toml = toml_parse(s, file);
     if (!toml)

@@ -17,9 +17,6 @@ typedef struct {
     const char *block;   // its model
 } Bind;
 
-// Reads a binding; NULL after E5001. `text` must live as long as the session.
-Bind *bind_read(Session *s, const char *path, Str text, Form form);
-
 // The embedded binding that serves the architecture; NULL after E5005, which says what is served
 // (or E5001 if a binding is malformed).
 Bind *bind_for(Session *s, const char *label, const char *architecture, Form form);
@@ -35,6 +32,9 @@ const TomlEntry *bind_match(const TomlTable *table, const char *path, char *numb
 
 // Does `path` match a pattern with {i}, and `*` for any rest?
 bool bind_matches(const char *pattern, const char *path, char *number);
+
+// Is `name` matched by one of the patterns that the entry `list` of the table holds?
+bool bind_waives(const TomlTable *table, const char *list, const char *name);
 
 // The template with its {i} replaced.
 const char *bind_fill(Arena *a, const char *pattern, const char *number);

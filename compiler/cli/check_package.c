@@ -86,17 +86,13 @@ static bool check_entry(Target *t) {
     return m->s->errors == errors && where_holds(m, t->entry, target_subst(t), false);
 }
 
-static bool present(void *ctx, const char *path) {
-    return model_tensor(ctx, path) != NULL;
-}
-
 static int lower_root(Target *t) {
     Model *m = &t->m;
     Core *core = core_new(m->s, m->program->dims);
     LowerOptions o = {.program = m->program,
                       .core = core,
                       .block_args = t->block_args,
-                      .present = present,
+                      .present = model_present,
                       .ctx = m};
     if (!lower_entry(&o, t->block, t->entry, t->entry_args))
         return EXIT_WRONG;

@@ -33,14 +33,7 @@ const RtTensor *checkpoint_tensor(Checkpoint *ck, const char *path) {
 }
 
 bool checkpoint_waived(const Checkpoint *ck, const char *name) {
-    const TomlEntry *e = toml_find(bind_tensors(ck->bind, "waived"), "tensors");
-    char number[12];
-    for (int i = 0; e && i < e->value.count; i++) {
-        const TomlValue *v = &e->value.items[i];
-        if (v->kind == TOML_STRING && bind_matches(v->text, name, number))
-            return true;
-    }
-    return false;
+    return bind_waives(bind_tensors(ck->bind, "waived"), "tensors", name);
 }
 
 void checkpoint_unused(Checkpoint *ck, void (*fn)(void *ctx, const char *name), void *ctx) {

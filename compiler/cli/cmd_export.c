@@ -157,11 +157,8 @@ static int export_model(Arena *a, const Args *args, Model *m) {
         code = EXIT_WRONG;
     if (code != EXIT_FINE)
         return code;
-    if (!m->window && m->context < 0) {
-        Diag *d = report(m->s, (Span){0}, E8009, "the context of %s has no bound", m->path);
-        diag_help(m->s, d, "give --ctx N");
+    if (!model_bounded(m))
         return EXIT_WRONG;
-    }
     if (args_has(args, "--fixed"))
         code = model_fix(m);
     if (code != EXIT_FINE)

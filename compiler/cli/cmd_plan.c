@@ -162,11 +162,8 @@ static int plan_model(Arena *a, const Args *args, Target *t) {
     if (code != EXIT_FINE)
         return code;
     p.context = m->window ? m->window : m->context;
-    if (p.context < 0) {
-        Diag *d = report(m->s, (Span){0}, E8009, "the context of %s has no bound", m->path);
-        diag_help(m->s, d, "give --ctx N");
+    if (!model_bounded(m))
         return EXIT_WRONG;
-    }
     if (!m->step && p.rows > 1)
         return usage_error("--rows: without a cache, one sequence is computed at a time");
     if (!fill(m, &p))

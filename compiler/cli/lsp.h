@@ -28,8 +28,7 @@ typedef struct {
     int file; // its source in the session
 } Document;
 
-// The local path of a URI; the URI itself if it is no file's.
-const char *lsp_path(Arena *a, const char *uri);
+// The URI of a local path.
 char *lsp_uri(Arena *a, const char *path);
 
 // Checks the text. The document is the caller's to free with its session.

@@ -11,7 +11,8 @@ static int hex_value(char c) {
                                   : -1;
 }
 
-const char *lsp_path(Arena *a, const char *uri) {
+// The local path of a URI; the URI itself if it is no file's.
+static const char *lsp_path(Arena *a, const char *uri) {
     static const char scheme[] = "file://";
     if (strncmp(uri, scheme, sizeof scheme - 1) != 0)
         return arena_copy(a, uri, strlen(uri));

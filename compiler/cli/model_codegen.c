@@ -103,6 +103,14 @@ int model_fix(Model *m) {
     return m->at_greedy ? model_verify(m, m->core, "fixing the length") : EXIT_WRONG;
 }
 
+bool model_bounded(Model *m) {
+    if (m->window || m->context >= 0)
+        return true;
+    Diag *d = report(m->s, (Span){0}, E8009, "the context of %s has no bound", m->path);
+    diag_help(m->s, d, "give --ctx N");
+    return false;
+}
+
 bool model_can_generate(Model *m) {
     if (!m->decode)
         return true;

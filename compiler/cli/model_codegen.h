@@ -11,5 +11,8 @@ Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step);
 // given. A window stays as it is. The exit code, after E8009.
 int model_fix(Model *m);
 
+// Is there a bound for the context? False after E8009.
+bool model_bounded(Model *m);
+
 // What the code generator has not: E8001 for a hand-written `decode`. True if there is none.
 bool model_can_generate(Model *m);

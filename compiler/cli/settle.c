@@ -334,17 +334,6 @@ static void check_complete(Settle *x) {
     }
 }
 
-static bool is_waived(Settle *x, const char *name) {
-    const TomlEntry *e = toml_find(bind_keys(x->bind, "waived"), "keys");
-    char number[12];
-    for (int i = 0; e && i < e->value.count; i++) {
-        const TomlValue *v = &e->value.items[i];
-        if (v->kind == TOML_STRING && bind_matches(v->text, name, number))
-            return true;
-    }
-    return false;
-}
-
 static void refuse_rest(Settle *x) {
     enum { MOST = 40 };
     int refused = 0;
@@ -352,7 +341,7 @@ static void refuse_rest(Settle *x) {
         ConfigKey *key = &x->config->keys.data[i];
         if (key->fate)
             continue;
-        bool waived = is_waived(x, key->key);
+        bool waived = bind_waives(bind_keys(x->bind, "waived"), "keys", key->key);
         key->fate = waived ? "waived" : key->kind == CONFIG_NULL ? "counts as absent" : REFUSED;
         if (key->fate != REFUSED || refused++ >= MOST)
             continue;

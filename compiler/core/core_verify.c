@@ -79,7 +79,7 @@ static bool verify_type(Verifier *v, const CoreType *t, const char *what, int de
     return v->count == before;
 }
 
-bool verify_scalar_i64(const CoreType *t) {
+static bool verify_scalar_i64(const CoreType *t) {
     return t->kind == CORE_TENSOR && t->dtype == DT_I64 && t->rank == 0;
 }
 

@@ -36,14 +36,12 @@ void verify_fault(Verifier *v, const char *format, ...) __attribute__((format(pr
 // A dimension is there, valid, and of the module's symbols; `what` names it.
 void verify_dim(Verifier *v, const Dim *d, const char *what);
 
-bool verify_scalar_i64(const CoreType *t);
-
 // The tensor case of `pick`; `write`; what a value shares with a state; the states of a function
 // are parameters, tensors, listed once (false if not).
 void verify_pick_tensor(Verifier *v, const Value *value);
 void verify_write(Verifier *v, const Value *value);
 void verify_memory(Verifier *v, const Value *value);
-void verify_assign(Verifier *v, const Value *value); // also `place`
+void verify_assign(Verifier *v, const Value *value);      // also `place`
 void verify_loop_memory(Verifier *v, const Value *value); // before its regions
 void verify_yields_memory(Verifier *v, const Region *r);
 void verify_effects(Verifier *v, int index); // of the function, at its end

@@ -12,7 +12,7 @@ Dtype low_dtype(Fx *x, Elem elem) {
     return elem.generic ? DT_F32 : elem.dtype; // generics are bound: see dtypes_bound
 }
 
-const CoreType *low_tensor(Fx *x, Elem elem, const Axis *axes, int n) {
+static const CoreType *low_tensor(Fx *x, Elem elem, const Axis *axes, int n) {
     Lower *l = x->l;
     int rank = 0;
     const Axis *out = subst_axes(l->a, l->dims, axes, n, x->subst, &rank);

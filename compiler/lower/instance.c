@@ -128,6 +128,9 @@ static bool same_block(const BlockInst *a, const BlockInst *b) {
     return true;
 }
 
+static BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
+                                 Span span);
+
 static BlockInst *array_instance(Lower *l, const Type *t, const GenericArg *args, const char *path,
                                  const Subst *s, Span span) {
     int64_t count = 1;
@@ -174,8 +177,8 @@ static void add_member(Lower *l, BlockInst *b, int i, const Subst *s) {
     vec_push(l->a, &b->core->members, core);
 }
 
-BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
-                          Span span) {
+static BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
+                                 Span span) {
     BlockInst *b = NEW(l->a, BlockInst);
     int n = decl->members.len;
     *b = (BlockInst){.decl = decl, .args = args};

@@ -104,8 +104,6 @@ typedef VEC(Val) ValVec;
 bool within(Lower *l, int count, int most, Span span, const char *what);
 bool sound_dim(Lower *l, const Dim *d, Span span); // else E2208, E2105
 bool deeper(Lower *l, const Item *item); // one more on the path of calls; the caller takes it back
-BlockInst *block_instance(Lower *l, Item *decl, const GenericArg *args, const char *path,
-                          Span span);
 FnInst *fn_instance(Lower *l, Item *item, const BlockInst *self, const GenericArg *args,
                     const Low *params);
 const GenericArg *subst_args(Lower *l, const GenericArg *args, int n, const Subst *s);
@@ -117,7 +115,6 @@ void lower_body(Fx *x);
 void lower_stmts(Fx *x, const StmtVec *body);
 void bind_value(Fx *x, const Pattern *p, Low low, Span span);
 const CoreType *low_type(Fx *x, const Type *t); // of a tensor
-const CoreType *low_tensor(Fx *x, Elem elem, const Axis *axes, int n);
 Dtype low_dtype(Fx *x, Elem elem);
 void refuse(Fx *x, Span span, const char *what); // E2190
 
@@ -137,7 +134,6 @@ void yield_parts(Fx *x, Low low, Region *r);            // appends them
 Low with_parts(Fx *x, Low shape, const Val *vals, int *next); // the same with other tensors
 Low param_parts(Fx *x, Low key, const Type *t, Name name, Span span);
 Low entry_parts(Fx *x, const Type *t, bool *fits);
-const Type *part_type(Fx *x, const Type *t, int i); // of a tuple's item, a struct's field
 Low lower_struct(Fx *x, const Expr *e);
 Low lower_field(Fx *x, const Expr *e);
 Low lower_if_parts(Fx *x, const Expr *e);
@@ -147,8 +143,6 @@ void refuse_effects(Fx *x, int from, Span span);
 Low lower_value(Fx *x, const Expr *e);
 Val lower_tensor(Fx *x, const Expr *e); // 0 after a report
 Val finish_comp(Fx *x, Body *b, const CoreType *type, int root, Span span);
-Val comp_over(Fx *x, const Expr *e, const CoreType *type); // elementwise over the whole shape
-Low lower_member(Fx *x, Low base, const Member *m, Span span);
 Low match_arm(Fx *x, const Expr *e, const Expr **value);
 
 // body.c
@@ -164,7 +158,6 @@ Val lower_reduce(Fx *x, Body *outer, const Expr *e);
 int body_element(Fx *x, Body *b, const Expr *e);
 int body_reduce(Fx *x, Body *b, const Expr *e);
 int body_slice(Fx *x, Body *b, const Expr *e, const int *pos, int n);
-const IndexNodes *find_nodes(const Body *b, const IndexVar *v);
 
 // call.c
 Low lower_call(Fx *x, const Expr *e);

@@ -1,7 +1,7 @@
 // Index notation and slices: index variables, reads, reductions.
 #include "lower/internal.h"
 
-const IndexNodes *find_nodes(const Body *b, const IndexVar *v) {
+static const IndexNodes *find_nodes(const Body *b, const IndexVar *v) {
     for (int i = 0; b && i < b->indices.len; i++) {
         if (b->indices.data[i].var == v)
             return &b->indices.data[i];

@@ -78,7 +78,8 @@ static const Type *bare(const Type *t) {
     return t->kind == TYPE_OPTIONAL ? t->items[0] : t;
 }
 
-const Type *part_type(Fx *x, const Type *t, int i) {
+// Of a tuple's item, a struct's field.
+static const Type *part_type(Fx *x, const Type *t, int i) {
     if (t->kind != TYPE_STRUCT)
         return bare(t->items[i]);
     const Item *decl = t->decl;

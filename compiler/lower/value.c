@@ -19,7 +19,8 @@ Val finish_comp(Fx *x, Body *b, const CoreType *type, int root, Span span) {
     return v;
 }
 
-Val comp_over(Fx *x, const Expr *e, const CoreType *type) {
+// Elementwise over the whole shape.
+static Val comp_over(Fx *x, const Expr *e, const CoreType *type) {
     Body b = {.comp = NEW(x->l->a, Comp)};
     int *pos = NEW_N(x->l->a, int, type->rank + 1);
     b.comp->out = type->rank;
@@ -43,7 +44,7 @@ static int member_number(const Item *decl, const Member *m) {
     return -1;
 }
 
-Low lower_member(Fx *x, Low base, const Member *m, Span span) {
+static Low lower_member(Fx *x, Low base, const Member *m, Span span) {
     if (base.kind != LOW_BLOCK)
         return error_low;
     int i = member_number(base.inst->decl, m);

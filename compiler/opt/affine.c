@@ -8,7 +8,7 @@ static const double TOKENS = 1 << 24;    // tokens are
 
 // ---- Variables ---------------------------------------------------------------------------------
 
-Var *affine_var(Affine *p, VarKind kind) {
+static Var *affine_var(Affine *p, VarKind kind) {
     Var *v = NEW(p->arena, Var);
     v->id = p->vars.len;
     v->kind = kind;
@@ -64,7 +64,7 @@ const Var *affine_index(Affine *p, const char *name, const Dim *extent) {
     return v;
 }
 
-const Var *affine_div_var(Affine *p, const Form *of, int64_t by) {
+static const Var *affine_div_var(Affine *p, const Form *of, int64_t by) {
     for (int i = 0; i < p->vars.len; i++) {
         Var *v = p->vars.data[i];
         if (v->kind == VAR_DIV && v->by == by && form_equal(v->of, of))

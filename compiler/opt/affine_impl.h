@@ -35,6 +35,4 @@ struct Affine {
     int depth;    // of recursion through values
 };
 
-Var *affine_var(Affine *p, VarKind kind);
 double form_bound(const Form *f); // the greatest absolute value
-const Var *affine_div_var(Affine *p, const Form *of, int64_t by);

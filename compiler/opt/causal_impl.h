@@ -47,7 +47,6 @@ struct Causal {
 extern const double causal_limits[CAUSAL_LIMITS];
 
 bool causal_build(Causal *k, Val tokens); // false after a refusal
-void causal_reset_values(Causal *k);
 
 // v's body fails at its part e (NULL: as a whole): its span and text, no label.
 CausalCause *causal_cause(Causal *k, const CausalValue *v, const Term *e, const char *why);

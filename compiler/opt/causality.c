@@ -225,7 +225,7 @@ static void forward(Causal *k, CausalValue *t) {
 
 // ---- Loops -------------------------------------------------------------------------------------
 
-void causal_reset_values(Causal *k) {
+static void causal_reset_values(Causal *k) {
     for (int i = 0; i < CAUSAL_LIMITS; i++)
         k->bases[i] = values_new(k->arena, k->affine, causal_limits[i], NULL);
 }

@@ -56,13 +56,13 @@ static const Dim *lookup(void *ctx, const Dim *symbol) {
     return symbol == r->from ? r->to : NULL;
 }
 
-const Dim *opt_resized_dim(const Resize *r, const Dim *d) {
+static const Dim *opt_resized_dim(const Resize *r, const Dim *d) {
     return dim_mentions(d, r->from)
                ? dim_substitute(r->core->dims, d, lookup, (void *)r) // reads it only
                : d;
 }
 
-const CoreType *opt_resized_type(const Resize *r, const CoreType *t) {
+static const CoreType *opt_resized_type(const Resize *r, const CoreType *t) {
     if (!opt_type_mentions(t, r->from))
         return t;
     CoreType *n = NEW(r->core->session->arena, CoreType);

@@ -21,8 +21,6 @@ typedef struct {
 
 // The copy of f, made at the first call; f itself if nothing in it or its callees mentions `from`.
 CoreFn *opt_resized(Resize *r, CoreFn *f);
-const Dim *opt_resized_dim(const Resize *r, const Dim *d);
-const CoreType *opt_resized_type(const Resize *r, const CoreType *t);
 
 // Does a type, or anything in a function or its callees, mention the symbol?
 bool opt_type_mentions(const CoreType *t, const Dim *symbol);

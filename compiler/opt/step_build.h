@@ -40,7 +40,6 @@ bool step_refuse(StepBuild *b, Val v, const char *why);
 // The type of v in a mode: rows [.., C, ..], last [.., 1, ..], all [.., L, ..]; other position axes
 // are L. A value without tokens and batch gets a batch axis first, except in ROLE_ALL.
 const CoreType *step_type(const StepBuild *b, Val v, RoleMode mode);
-bool step_gains_batch(const StepBuild *b, Val v, RoleMode mode);
 
 // i32[B]: where the rows of a chunk go in the states that slide.
 Val step_slots(StepBuild *b, Region *r);

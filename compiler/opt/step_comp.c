@@ -40,7 +40,7 @@ typedef struct {
 
 // ---- Types -------------------------------------------------------------------------------------
 
-bool step_gains_batch(const StepBuild *b, Val v, RoleMode mode) {
+static bool step_gains_batch(const StepBuild *b, Val v, RoleMode mode) {
     const Role *o = role_of(b->roles, v);
     bool own = mode == ROLE_ROWS || mode == ROLE_LAST || (mode == ROLE_ALL && b->slides);
     return own && o->batch < 0 && !o->tokens;

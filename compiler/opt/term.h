@@ -57,5 +57,4 @@ const Term *term_substitute(Terms *t, const Term *e, int n, const Var *const *fr
 bool term_mentions(const Terms *t, const Term *e, const Var *v);
 
 // As text: "k <= q + 2", "score[b, h, q, k]"; long ones are cut.
-void term_print(StrBuf *out, const Term *e);
 const char *term_text(Arena *a, const Term *e);

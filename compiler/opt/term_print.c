@@ -96,7 +96,7 @@ static void print(StrBuf *out, const Term *e, int level) {
     }
 }
 
-void term_print(StrBuf *out, const Term *e) {
+static void term_print(StrBuf *out, const Term *e) {
     StrBuf b = strbuf_new(out->arena);
     print(&b, e, 0);
     if (b.len > LONGEST)

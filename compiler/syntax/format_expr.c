@@ -165,6 +165,8 @@ static Doc *put_primary(Formatter *f) {
     return d;
 }
 
+static Doc *put_expr(Formatter *f, bool indent, bool *wide);
+
 // sum<T>[i, j] body
 static Doc *put_reduce(Formatter *f) {
     int first = f->at;
@@ -229,7 +231,9 @@ static Doc *put_links(const Formatter *f, const Link *links, int from, int to) {
     return group;
 }
 
-Doc *put_expr(Formatter *f, bool indent, bool *wide) {
+// An expression; continued lines are indented if `indent`. *wide: it has a loose end that is better
+// moved to a line of its own than broken.
+static Doc *put_expr(Formatter *f, bool indent, bool *wide) {
     Chain chain = {0};
     bool last_wide;
     do {

@@ -48,10 +48,7 @@ Doc *put_pattern(Formatter *f);
 Doc *put_index_var(Formatter *f);
 
 // ---- format_expr.c ----
-// An expression; continued lines are indented if `indent`. *wide: it has a loose end that is better
-// moved to a line of its own than broken.
-Doc *put_expr(Formatter *f, bool indent, bool *wide);
-Doc *put_operand(Formatter *f); // continued lines indented
+Doc *put_operand(Formatter *f); // an operand, its continued lines indented
 // `= value`, with the space before it.
 Doc *put_value(Formatter *f);
 

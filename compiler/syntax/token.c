@@ -104,7 +104,8 @@ static const struct {
     [TK_ILLEGAL] = {"ILLEGAL", "an illegal character"},
 };
 
-const char *token_name(int kind) {
+// As in a token dump: "NAME", "LPAREN".
+static const char *token_name(int kind) {
     return kinds[kind].name;
 }
 
@@ -159,7 +160,8 @@ static bool is_one_of(const char *text, Token t, const char *const *words) {
     return *words != NULL;
 }
 
-bool is_reduction(const char *text, Token t) {
+// sum, prod, max, min, any or all.
+static bool is_reduction(const char *text, Token t) {
     static const char *const words[] = {"sum", "prod", "max", "min", "any", "all", NULL};
     return is_one_of(text, t, words);
 }

@@ -36,15 +36,13 @@ TokenVec lex(Session *s, int file, bool *stopped);
 // `match`, TOKEN_GENERIC and the kind of reduction names. One pass, linear.
 void mark_tokens(Session *s, const char *text, TokenVec *tokens);
 
-const char *token_name(int kind); // as in a token dump: "NAME", "LPAREN"
 const char *token_text(int kind); // for messages: "`(`", "a name"
 bool token_is(const char *text, Token t, const char *word);
-bool token_starts_statement(int kind);        // keywords that only begin a statement
-bool token_starts_item(int kind);             // keywords that only begin an item or a member
-bool token_is_word(int kind);                 // a keyword or a reserved word
-bool token_is_reserved(int kind);             // a reserved word without a meaning
-bool is_reduction(const char *text, Token t); // sum prod max min any all
-bool is_store(const char *text, Token t);     // store and the atomics of kernels
+bool token_starts_statement(int kind);    // keywords that only begin a statement
+bool token_starts_item(int kind);         // keywords that only begin an item or a member
+bool token_is_word(int kind);             // a keyword or a reserved word
+bool token_is_reserved(int kind);         // a reserved word without a meaning
+bool is_store(const char *text, Token t); // store and the atomics of kernels
 
 // The value of a well-formed literal (of a malformed one: zero, or what can be read).
 int64_t int_value(const char *text, Token t);

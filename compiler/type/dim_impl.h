@@ -90,9 +90,7 @@ bool floor_mod_i64(int64_t a, int64_t b, int64_t *r);
 uint64_t gcd_i64(int64_t a, int64_t b); // of magnitudes
 
 // Negative if a comes before b in the order of terms.
-int mono_compare(const Mono *a, const Mono *b);
 int poly_compare(Poly a, Poly b); // 0 comes last, as other constants do
-const Mono *mono_mul(DimTable *t, const Mono *a, const Mono *b); // NULL beyond DEGREE_LIMIT
 const Mono *mono_div(DimTable *t, const Mono *a, const Mono *b); // NULL if b does not divide a
 const Mono *mono_gcd(DimTable *t, const Mono *a, const Mono *b);
 const Mono *mono_of(DimTable *t, const Var *v);

@@ -99,7 +99,8 @@ const Mono *mono_of(DimTable *t, const Var *v) {
     return mono_intern(t, &v, 1);
 }
 
-int mono_compare(const Mono *a, const Mono *b) {
+// Negative if a comes before b in the order of terms.
+static int mono_compare(const Mono *a, const Mono *b) {
     if (a == b)
         return 0;
     if (a->degree != b->degree)
@@ -124,7 +125,8 @@ int poly_compare(Poly a, Poly b) {
     return a.n - b.n;
 }
 
-const Mono *mono_mul(DimTable *t, const Mono *a, const Mono *b) {
+// NULL beyond DEGREE_LIMIT.
+static const Mono *mono_mul(DimTable *t, const Mono *a, const Mono *b) {
     const Var *factors[DEGREE_LIMIT];
     int n = a->degree + b->degree, i = 0, j = 0;
     if (a->degree == 0 || b->degree == 0)

@@ -101,7 +101,7 @@ static Poly poly_negated(Poly p, Term *out) {
     return (Poly){out, p.n};
 }
 
-Range solver_range(Solver *s, Poly p) {
+static Range solver_range(Solver *s, Poly p) {
     Term out[TERM_LIMIT];
     int64_t low = solver_low(s, p);
     return (Range){low, negated(solver_low(s, poly_negated(p, out)))};

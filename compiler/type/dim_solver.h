@@ -104,7 +104,6 @@ const Dim *solver_reduce(DimTable *t, const Dim *d, const Rule *rules, int count
 
 // Ranges of values where the facts hold.
 Range solver_var_range(Solver *s, const Var *v);
-Range solver_range(Solver *s, Poly p);
 int64_t solver_low(Solver *s, Poly p); // the lower end alone
 void solver_tighten(Solver *s);        // derives s->ranges from s->ge
 

@@ -162,7 +162,7 @@ bool type_equal(const Type *a, const Type *b, const Facts *facts) {
 
 // ---- Substitution ------------------------------------------------------------------------------
 
-const GenericArg *subst_lookup(const Subst *s, const Generic *g) {
+static const GenericArg *subst_lookup(const Subst *s, const Generic *g) {
     for (; s; s = s->next) {
         for (int i = 0; i < s->binding.count; i++) {
             if (s->binding.generics[i] == g)

@@ -133,7 +133,6 @@ Elem subst_elem(Elem e, const Subst *s);
 const Type *subst_type(Arena *a, DimTable *t, const Type *type, const Subst *s);
 // The axes with packs spliced; *count is their number.
 const Axis *subst_axes(Arena *a, DimTable *t, const Axis *axes, int n, const Subst *s, int *count);
-const GenericArg *subst_lookup(const Subst *s, const Generic *g);
 
 // As in the source: "Tensor[B, S, 2*H; f32]", "(i32, bool)", "f32?", "[Layer<4>; 30]".
 void type_print(StrBuf *b, const Type *t);
