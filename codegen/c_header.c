@@ -17,8 +17,11 @@ static void write_member(const LoopModule *m, Writer *w, const CoreMember *membe
     const CoreType *t = member->type;
     int64_t count = 0;
     if (t->kind == CORE_TENSOR) {
-        const char *text = c_declare(m, loop_pointer(t->dtype, true), name, false);
-        write_line(w, 1, shape(m, t), "%s;", text);
+        bool kept = member->kind == MEMBER_STATE;
+        const char *text = c_declare(m, loop_pointer(t->dtype, !kept), name, false);
+        const char *note =
+            kept ? arena_printf(m->core->session->arena, "%s, kept", shape(m, t)) : shape(m, t);
+        write_line(w, 1, note, "%s;", text);
         return;
     }
     const char *type = loop_block(m, t->block)->name;

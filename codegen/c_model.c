@@ -28,9 +28,14 @@ static void write_constants(const Export *x, Writer *w) {
     write_line(w, 1, "tokens seen at once, exactly; 0: all", "MODEL_WINDOW = %d,",
                o->window ? (int)o->context : 0);
     write_line(w, 1, "sequences of a session, at most; 0: it keeps nothing", "MODEL_ROWS = %d,",
-               o->step ? (int)o->step->max_rows : 0);
+               o->written ? 1
+               : o->step  ? (int)o->step->max_rows
+                          : 0);
     write_line(w, 1, "tokens of a prompt read at a time", "MODEL_CHUNK = %d,",
-               o->step ? (int)o->step->chunk : 0);
+               x->prefill   ? (int)o->context
+               : o->written ? 1
+               : o->step    ? (int)o->step->chunk
+                            : 0);
     if (slides(x))
         write_line(w, 1, "positions that a token looks at, its own included",
                    "MODEL_LOOKBACK = %d,", (int)o->step->lookback);
@@ -90,7 +95,9 @@ void write_model_h(const Export *x, Writer *w) {
     write_line(w, 0, NULL, "const %s *model_weights(const ModelFile *file);", root_type(x));
     write_blank(w);
     write_lines(w, model_h_open);
-    if (x->step)
+    if (x->decode)
+        write_written_h(x, w);
+    else if (x->step)
         write_session_h(x, w);
     else
         write_whole_h(w);
@@ -147,7 +154,7 @@ static void write_block_loader(const Export *x, Writer *w, int block, const char
         const CoreMember *member = &b->block->members.data[i];
         const CoreType *t = member->type;
         int64_t count = 0;
-        if (!b->members[i])
+        if (!b->members[i] || member->kind == MEMBER_STATE)
             continue;
         members++;
         if (t->kind == CORE_TENSOR) {
@@ -310,6 +317,15 @@ static void write_json(const Export *x, Writer *w, const char *name, const char 
     write_line(w, 0, NULL, "%s", b.data);
 }
 
+static void write_sessions(const Export *x, Writer *w) {
+    if (x->decode)
+        write_written_c(x, w);
+    else if (x->step)
+        write_session_c(x, w);
+    else
+        write_whole_c(x, w);
+}
+
 void write_model_c(const Export *x, Writer *w) {
     static const char *const own[] = {
         "#include \"model.h\"",
@@ -346,8 +362,5 @@ void write_model_c(const Export *x, Writer *w) {
     write_line(w, 1, NULL, "return &file->weights;");
     write_line(w, 0, NULL, "}");
     write_blank(w);
-    if (x->step)
-        write_session_c(x, w);
-    else
-        write_whole_c(x, w);
+    write_sessions(x, w);
 }

@@ -14,6 +14,7 @@ typedef struct {
     bool larger;  // sizes are compared
     bool rows;    // matrices go to rt_matmul_nt
     bool keeps;   // rows of states are stored
+    bool places;  // rows of states of blocks are
 } Needs;
 
 static bool stmts_call(const Stmts *list, const char *name) {
@@ -45,6 +46,7 @@ static Needs find_needs(const LoopModule *m) {
     }
     n.larger |= roots > 1;
     n.keeps = m->keeps;
+    n.places = m->places;
     return n;
 }
 
@@ -111,6 +113,27 @@ static const char *const keep_text[] = {
     NULL,
 };
 
+static const char *const place_text[] = {
+    "// Stores rows (heads, count), each of `bytes` bytes, at positions pos, pos + 1, .. of one",
+    "// sequence of a state (sequences, heads, capacity), nowhere outside.",
+    "static void place_rows(void *state, int64_t sequences, int64_t heads, int64_t capacity,",
+    "                       int64_t sequence, int64_t pos, const void *rows, int64_t count,",
+    "                       int64_t bytes) {",
+    "    int64_t first = pos < 0 ? -pos : 0, room = capacity - pos;",
+    "    int64_t stored = (room < count ? room : count) - first;",
+    "    if (sequence < 0 || sequence >= sequences || stored <= 0)",
+    "        return;",
+    "    for (int64_t h = 0; h < heads; h++) {",
+    "        int64_t to = (sequence * heads + h) * capacity + pos + first, from = h * count + "
+    "first;",
+    "        memcpy((unsigned char *)state + to * bytes, (const unsigned char *)rows + from * "
+    "bytes,",
+    "               (size_t)(stored * bytes));",
+    "    }",
+    "}",
+    NULL,
+};
+
 static void write_helpers(Writer *w, const Needs *n) {
     if (n->work)
         lines(w, work_text);
@@ -122,6 +145,8 @@ static void write_helpers(Writer *w, const Needs *n) {
         lines(w, rows_text);
     if (n->keeps)
         lines(w, keep_text);
+    if (n->places)
+        lines(w, place_text);
 }
 
 // ---- One function ------------------------------------------------------------------------------

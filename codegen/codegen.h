@@ -27,8 +27,19 @@ typedef struct {
     int64_t origin_step; // then an origin is a multiple of it
 } CodegenStep;
 
+// Hand-written entries: methods of the model that keep what they need in its states.
+//
+//     decode(self, tokens i32[1, 1], pos i32) -> logits f32[1, vocab]
+//     prefill(self, tokens i32[1, S], pos i32) -> logits f32[1, vocab]
+typedef struct {
+    const CoreFn *decode, *prefill; // prefill may be NULL
+    const Dim *length;              // its symbol S
+} CodegenWritten;
+
 // What an export fixes. The entry is a method of the model.
 typedef struct {
+    // The hand-written entries, or NULL; with them the same holds as with a step.
+    const CodegenWritten *written;
     const CodegenStep *step; // with it, the next six say only whether tokens are drawn
     const CoreFn *entry;     // (self, [key], tokens [B, S; i32], ...) -> [B; i32], or logits
                              // [B, vocab; f32]
@@ -65,8 +76,8 @@ typedef struct {
 } CodegenMemory;
 
 // The same sizes that the exported program computes, for `rows` sequences of which states hold
-// `capacity` positions, `chunk` of them new ones. Without a step: for the whole context of
-// `capacity` tokens.
+// `capacity` positions, `chunk` of them new ones. Of hand-written entries: for one
+// sequence. Without a cache: for the whole context of `capacity` tokens.
 bool codegen_memory(Core *c, const CodegenOptions *o, int64_t rows, int64_t capacity, int64_t chunk,
                     CodegenMemory *memory, char *error, size_t n);
 

@@ -7,6 +7,10 @@ static Arena *arena_of(const Export *x) {
     return x->m->core->session->arena;
 }
 
+bool is_cached(const Export *x) {
+    return x->step || x->decode;
+}
+
 static void add_file(Export *x, const char *name, const StrBuf *text) {
     GenFile f = {name, {text->data, text->len}};
     vec_push(arena_of(x), &x->files, f);
@@ -55,7 +59,7 @@ static void add_makefile(Export *x) {
         if (is_source(name) && !is_program(name))
             strbuf_printf(&b, " %.*s.o", (int)strlen(name) - 2, name);
     }
-    strbuf_printf(&b, "\nPROGRAM = generate.o options.o %s", x->step ? "cached.o" : "whole.o");
+    strbuf_printf(&b, "\nPROGRAM = generate.o options.o %s", is_cached(x) ? "cached.o" : "whole.o");
     strbuf_printf(&b,
                   "\n\ngenerate: $(PROGRAM) libmodel.a\n"
                   "\t$(CC) $(CFLAGS) -o $@ $(PROGRAM) libmodel.a -lpthread -lm\n"
@@ -85,6 +89,25 @@ static const char *one_line(Arena *a, const char *text) {
     return b.data;
 }
 
+// How prompts are read, and what is kept.
+static const char *cache_text(const Export *x) {
+    if (x->prefill)
+        return "`prefill` reads a prompt and `decode` one token; they are the model's own, and "
+               "keep\n"
+               "what they need in its states.\n";
+    if (x->decode)
+        return "`decode` reads one token at a time; it is the model's own, and keeps what it "
+               "needs\n"
+               "in its states.\n";
+    if (!x->step)
+        return "";
+    return arena_printf(
+        arena_of(x),
+        "What a token needs of those before it is kept in a cache; prompts are read\n"
+        "in chunks, and up to %lld of them are a batch.\n",
+        (long long)x->o->step->max_rows);
+}
+
 static void add_readme(Export *x) {
     const CodegenOptions *o = x->o;
     StrBuf b = strbuf_new(arena_of(x));
@@ -103,8 +126,8 @@ static void add_readme(Export *x) {
         "| `generate.c` `options.c` `%s` | the program: prompt in, tokens out |\n"
         "| `weights.bin` | the weights, mapped at start |\n"
         "| the others | matrix products, elementary functions, threads |\n\n",
-        one_line(arena_of(x), o->model_name), x->step ? "the cache, a step" : "the next token",
-        x->step ? "cached.c" : "whole.c");
+        one_line(arena_of(x), o->model_name), is_cached(x) ? "the cache, a step" : "the next token",
+        is_cached(x) ? "cached.c" : "whole.c");
     strbuf_printf(&b, "The vocabulary has %lld tokens. ", (long long)o->vocab);
     if (o->window)
         strbuf_printf(&b, "The model sees the last %lld tokens.\n", (long long)o->context);
@@ -112,11 +135,7 @@ static void add_readme(Export *x) {
         strbuf_printf(&b, "Prompt and generated tokens are %lld at most.\n", (long long)o->context);
     if (o->fixed)
         strbuf_printf(&b, "Every token is computed from a padded text of that many.\n");
-    if (o->step)
-        strbuf_printf(&b,
-                      "What a token needs of those before it is kept in a cache; prompts are read\n"
-                      "in chunks, and up to %lld of them are a batch.\n",
-                      (long long)o->step->max_rows);
+    strbuf_printf(&b, "%s", cache_text(x));
     strbuf_printf(&b, "\nTo use it from another program: link `libmodel.a`, and see `model.h`.\n");
     add_file(x, "README.md", &b);
 }
@@ -194,10 +213,28 @@ static const char *step_fault(const CodegenOptions *o) {
     return NULL;
 }
 
+static const char *written_fault(const CodegenOptions *o) {
+    const CoreFn *const fns[] = {o->written->decode, o->written->prefill};
+    for (int i = 0; i < 2 && fns[i]; i++) {
+        const CoreFn *f = fns[i];
+        if (!f->self || f->self != fns[0]->self || f->params.len != 3 || f->region.yields.len != 1)
+            return "the hand-written entries are not methods of one model";
+        const CoreType *tokens = core_value(f, f->params.data[1])->type;
+        int64_t rows, vocab;
+        if (!is_tensor(tokens, DT_I32, 2) || !dim_is_const(tokens->dims[0], &rows) || rows != 1 ||
+            !is_tensor(core_value(f, f->params.data[2])->type, DT_I32, 0))
+            return "the hand-written entries do not take i32[1, S] and a position";
+        const CoreType *t = core_value(f, f->region.yields.data[0])->type;
+        if (!is_tensor(t, DT_F32, 2) || !dim_is_const(t->dims[1], &vocab) || vocab != o->vocab)
+            return "the hand-written entries do not give logits f32[1, V]";
+    }
+    return o->window ? "a window has no hand-written entries" : NULL;
+}
+
 static const char *fault_of(const CodegenOptions *o) {
     if (o->context < 1 || o->context > INT32_MAX || o->vocab < 1 || o->vocab > INT32_MAX)
         return "the context or the vocabulary is empty or beyond 31 bits";
-    return o->step ? step_fault(o) : whole_fault(o);
+    return o->written ? written_fault(o) : o->step ? step_fault(o) : whole_fault(o);
 }
 
 static bool is_bound(const LoopOptions *l, const Dim *symbol) {
@@ -238,29 +275,50 @@ static const LoopFn *find(const LoopModule *m, const CoreFn *fn) {
     return NULL;
 }
 
-static void build_loops(Core *c, Export *x) {
-    const CodegenOptions *o = x->o;
+// The functions that are asked for, and the symbols that a run binds.
+static LoopOptions loop_options(const CodegenOptions *o, const CoreFn *roots[2],
+                                LoopBound bounds[4]) {
     const CodegenStep *s = o->step;
-    const CoreFn *step_roots[] = {s ? s->fn : NULL}, *roots[] = {o->entry, o->greedy};
-    LoopBound whole[] = {{o->length, o->context}}, bounds[4] = {{0}};
-    LoopOptions l = {.roots = s ? step_roots : roots,
-                     .root_count = !s && o->greedy ? 2 : 1,
-                     .one = s ? NULL : o->batch,
-                     .bounds = s ? bounds : whole,
-                     .bound_count = s ? 4 : o->length != NULL};
+    const CodegenWritten *own = o->written;
+    roots[0] = own ? own->decode : s ? s->fn : o->entry;
+    roots[1] = own ? own->prefill : s ? NULL : o->greedy;
+    LoopOptions l = {.roots = roots, .root_count = roots[1] ? 2 : 1, .bounds = bounds};
+    const Dim *length = own ? own->length : o->length;
     if (s) {
         bounds[0] = (LoopBound){s->rows, s->max_rows};
         bounds[1] = (LoopBound){s->width, o->context};
         bounds[2] = (LoopBound){s->capacity, o->context};
         bounds[3] = (LoopBound){s->length, o->context};
+        l.bound_count = 4;
+    } else if (length) {
+        bounds[0] = (LoopBound){length, o->context};
+        l.bound_count = 1;
     }
+    l.one = own || s ? NULL : o->batch;
+    return l;
+}
+
+static void build_loops(Core *c, Export *x) {
+    const CodegenOptions *o = x->o;
+    const CoreFn *roots[2];
+    LoopBound bounds[4] = {{0}};
+    LoopOptions l = loop_options(o, roots, bounds);
     x->m = loop_build(c, &l);
-    x->root = s ? s->fn : o->entry;
+    x->root = roots[0];
     if (x->m->error)
         return;
-    x->step = s ? find(x->m, s->fn) : NULL;
-    x->entry = s ? NULL : find(x->m, o->entry);
-    x->greedy = s ? NULL : find(x->m, o->greedy);
+    const LoopFn *first = find(x->m, roots[0]), *second = find(x->m, roots[1]);
+    if (o->written) {
+        x->decode = first;
+        x->prefill = second;
+    } else if (o->step) {
+        x->step = first;
+    } else {
+        x->entry = first;
+        x->greedy = second;
+    }
+    if (x->m->states && !o->written)
+        loop_fail(x->m, "the entry keeps states: name it as `decode` in the serve block");
     check_symbols(x->m, &l);
     keep_bound(x->m, &l);
 }
@@ -280,7 +338,7 @@ bool export_build(Core *c, const CodegenOptions *o, Export *x, char *error, size
 // Files of the exported program's own that stand in the runtime's folder `program`.
 static void add_program(Export *x) {
     static const char *const names[] = {"generate.c", "generate.h", "options.c", NULL};
-    const char *loop = x->step ? "cached.c" : "whole.c";
+    const char *loop = is_cached(x) ? "cached.c" : "whole.c";
     for (int k = 0; k < 4; k++) {
         const char *name = names[k] ? names[k] : loop;
         const char *path = arena_printf(arena_of(x), "runtime/program/%s", name);
@@ -304,7 +362,7 @@ static void add_files(Export *x) {
     add_program(x);
     for (int i = 0; i < 3; i++)
         map_put(s->arena, &x->m->units, session_name(s, always[i]), x);
-    for (int i = 0; i < 2 && (x->step || gives_logits(x->o)); i++)
+    for (int i = 0; i < 2 && (is_cached(x) || gives_logits(x->o)); i++)
         map_put(s->arena, &x->m->units, session_name(s, sampling[i]), x);
     if (!x->m->error)
         add_runtime(x, &x->m->units);

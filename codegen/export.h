@@ -11,6 +11,8 @@ typedef struct {
     const LoopFn *step;   // the step's function, or NULL
     const LoopFn *entry;  // the entry's function
     const LoopFn *greedy; // likewise; or NULL
+    // The hand-written ones; prefill, or both, may be NULL.
+    const LoopFn *decode, *prefill;
     GenFiles files;
 } Export;
 
@@ -33,12 +35,19 @@ void write_slide_sizes(const Export *x, Writer *w);          // into session_new
 void write_slide(const Export *x, Writer *w);                // what makes room
 const char *state_name(const Export *x, Val v);              // in C; NULL: it is not used
 StateAxes state_axes(const Export *x, const CoreType *type); // of a state
-void write_whole_h(Writer *w);                               // where there is no step (c_whole.c)
+
+// The same with hand-written entries (c_written.c).
+void write_written_h(const Export *x, Writer *w);
+void write_written_c(const Export *x, Writer *w);
+bool written_bytes(const Export *x, int64_t *bytes); // of all states; false after a fault
+
+void write_whole_h(Writer *w); // where there is no step (c_whole.c)
 void write_whole_c(const Export *x, Writer *w);
 const char *root_type(const Export *x); // of the model's weights (c_model.c)
 
 // Does the entry give logits, and not tokens that it chose itself? (export.c)
 bool gives_logits(const CodegenOptions *o);
+bool is_cached(const Export *x); // is there a cache, derived or hand-written? (export.c)
 
 // Makes loops of what the options ask for; false after writing to error (export.c).
 bool export_build(Core *c, const CodegenOptions *o, Export *x, char *error, size_t n);

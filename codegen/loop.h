@@ -86,6 +86,7 @@ struct Stmt {
     int64_t i;           // S_ARRAY
     const char *comment; // S_COMMENT, or what stands behind the statement; or NULL
     Stmts body;          // S_FOR
+    bool effects;        // S_LET: a call that changes states, made though nothing uses its value
 };
 
 typedef struct {
@@ -121,7 +122,7 @@ typedef struct {
     int64_t greatest; // bound of its values; at least 1
 } LoopSymbol;
 
-// A struct of weights.
+// A struct of weights, and of the states of a block where functions use them.
 typedef struct {
     const CoreBlock *block;
     const char *name;     // of the C type
@@ -136,6 +137,8 @@ typedef struct {
     VEC(LoopBlock) blocks; // members before owners
     VEC(LoopFn *) fns;     // callees before callers
     bool keeps;            // rows of states are stored
+    bool places;           // rows of states of blocks are
+    bool states;           // functions use states of blocks: the structs have them
     Map units;             // names of the runtime's functions in use, as interned Names
     char *error;           // first fault, or NULL
 } LoopModule;

@@ -13,6 +13,7 @@ typedef struct {
     int slot;             // of the arena, or -1: a variable, a parameter, a weight
     bool external;        // a parameter's or a weight's: not to be written
     bool out;             // the caller's memory for a result
+    Val state;            // the member whose memory it is, to be assigned; or 0
 } Storage;
 
 // A piece of the arena, for one storage after another.
@@ -104,15 +105,21 @@ void close_nest(Body *k, const Nest *nest);
 void build_comp(FnBuild *b, Val v, const Expr *target);
 bool build_contraction(FnBuild *b, const Value *v, const Expr *target);
 bool build_split(FnBuild *b, Val v, const Expr *target);
-void build_cumsum(FnBuild *b, Val v);      // a running sum (loop_comp.c)
-void build_tensor_pick(FnBuild *b, Val v); // a pick of a tensor (loop_state.c)
-void build_write(FnBuild *b, Val v);       // rows of a state, a loop over its sequences
-const Expr *build_dot(Body *k);            // a reduction that is one call of the runtime; or NULL
+void build_cumsum(FnBuild *b, Val v);       // a running sum (loop_comp.c)
+void build_tensor_pick(FnBuild *b, Val v);  // a pick of a tensor (loop_state.c)
+void build_block_member(FnBuild *b, Val v); // a weight or a state (loop_state.c)
+void build_write(FnBuild *b, Val v);        // rows of a state, a loop over its sequences
+void build_place(FnBuild *b, Val v);        // rows of a state of a block
+void build_assign(FnBuild *b, Val v);       // a whole state of a block
+const Expr *member_field(FnBuild *b, Val v);
+void plan_assigns(FnBuild *b, const Region *r); // which values are made in states
+const Expr *build_dot(Body *k); // a reduction that is one call of the runtime; or NULL
 Stmt *emit(FnBuild *b, StmtOp op);
 void begin_value(FnBuild *b, const Value *v, bool loops); // its comment, a blank line
 const Expr *take_item(FnBuild *b, Val v, int item);       // memory, or a new variable
 const Expr *open_index(FnBuild *b, const Comp *comp, int index);
 Stmt *close_loop(FnBuild *b, Stmts *outer, const Expr *index, const Dim *extent);
+void copy_value(FnBuild *b, const CoreType *t, const Expr *to, const Expr *from);
 const Expr *flat_index(FnBuild *b, const CoreType *t, const Expr *const *at);
 const Expr *stored(LoopModule *m, Dtype t, const Expr *x); // as an element of memory
 const Expr *loaded(LoopModule *m, Dtype t, const Expr *x); // the value of such an element
@@ -122,8 +129,13 @@ void plan_fn(FnBuild *b);
 const Expr *plan_take(FnBuild *b, int storage, const char *name, const char *note);
 void plan_release(FnBuild *b, int position);
 bool plan_steal(FnBuild *b, int from, int to);
-Val viewed(const FnBuild *b, Val v);    // the argument whose memory a view shares; or 0
-bool is_state(const FnBuild *b, Val v); // a state, a pick of one, or one after a write
+Val viewed(const FnBuild *b, Val v);       // the argument whose memory a view shares; or 0
+bool is_state(const FnBuild *b, Val v);    // a state, a pick of one, or one after a write
+bool shows_state(const FnBuild *b, Val v); // a state, or a view of one
+
+// The rows or positions that a `place` is given, where they need no memory: 0, 1, .. (*scalar is
+// 0), or one scalar in every place.
+bool is_plain_place(const FnBuild *b, Val v, Val *scalar);
 
 // Functions (loop_fn.c).
 LoopFn *loop_build_fn(LoopModule *m, const CoreFn *fn);

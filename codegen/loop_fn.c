@@ -78,6 +78,8 @@ const Expr *take_item(FnBuild *b, Val v, int item) {
     const Value *value = core_value(b->fn, v);
     Storage *s = storage_of(b, v, item);
     const char *noun = s->hint ? s->hint : value_noun(b, value);
+    if (s->state)
+        s->expr = member_field(b, s->state);
     if (s->type->rank > 0)
         return plan_take(b, b->places[v].storages[item], noun, shape_text(b->module, s->type));
     s->expr = x_name(b->arena, names_pick(b->names, noun), loop_scalar(s->type->dtype));
@@ -197,32 +199,10 @@ static void build_call(FnBuild *b, Val v) {
         return;
     s->type = callee->result;
     s->name = take_item(b, v, 0)->name;
+    s->effects = value->callee->effects;
 }
 
 // ---- Blocks ------------------------------------------------------------------------------------
-
-static void build_member(FnBuild *b, Val v) {
-    const Value *value = core_value(b->fn, v);
-    Val owner = value->args.data[0];
-    const CoreBlock *block = core_value(b->fn, owner)->type->block;
-    const LoopBlock *out = loop_block(b->module, block);
-    const CoreType *t = value->type;
-    int m = 0;
-    while (out && m < block->members.len && block->members.data[m].name != value->member)
-        m++;
-    if (!out || m == block->members.len || !out->members[m]) {
-        loop_fail(b->module, "%s: %s has no weight %s", b->fn->label, block->label, value->member);
-        return;
-    }
-    LoopType type = t->kind == CORE_TENSOR ? loop_pointer(t->dtype, true)
-                                           : (LoopType){.block = t->block, .constant = true};
-    const Expr *x = x_field(b->arena, argument(b, owner), out->members[m], type);
-    if (t->kind == CORE_BLOCK)
-        x = x_unary(b->arena, X_ADDRESS, type, x);
-    if (t->kind == CORE_TENSOR && t->rank == 0)
-        x = loaded(b->module, t->dtype, x_index(b->arena, x, x_int(b->arena, DT_I64, 0)));
-    b->places[v].expr = x;
-}
 
 static void build_pick(FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
@@ -244,7 +224,7 @@ static void build_pick(FnBuild *b, Val v) {
 // ---- Loops -------------------------------------------------------------------------------------
 
 // to = from: elements, or one scalar.
-static void copy(FnBuild *b, const CoreType *t, const Expr *to, const Expr *from) {
+void copy_value(FnBuild *b, const CoreType *t, const Expr *to, const Expr *from) {
     if (t->rank == 0) {
         Stmt *s = emit(b, S_SET);
         s->target = to;
@@ -279,7 +259,7 @@ static void start_carried(FnBuild *b, Val v, int i) {
         return;
     const Expr *x = take_item(b, v, i);
     if (t->rank > 0) {
-        copy(b, t, x, argument(b, init));
+        copy_value(b, t, x, argument(b, init));
         return;
     }
     Stmt *let = emit(b, S_LET);
@@ -300,7 +280,7 @@ static const Expr *yielded(FnBuild *b, Val loop, int i, Val y) {
             vec_push(b->arena, &b->storages, ((Storage){.type = t, .slot = -1, .last = p->end}));
             const char *shape = shape_text(b->module, t);
             const Expr *aside = plan_take(b, b->storages.len - 1, "next", shape);
-            copy(b, t, aside, x);
+            copy_value(b, t, aside, x);
             return aside;
         }
         Stmt *let = emit(b, S_LET);
@@ -325,7 +305,7 @@ static void end_turn(FnBuild *b, Val v) {
         int to = b->places[v].storages[i];
         if (p->storages && p->storages[0] == to)
             continue;
-        copy(b, core_value(b->fn, y)->type, b->storages.data[to].expr, next[i]);
+        copy_value(b, core_value(b->fn, y)->type, b->storages.data[to].expr, next[i]);
     }
 }
 
@@ -369,7 +349,7 @@ static void build_value(FnBuild *b, Val v) {
         build_loop(b, v);
         break;
     case OP_MEMBER:
-        build_member(b, v);
+        build_block_member(b, v);
         break;
     case OP_PICK:
         build_pick(b, v);
@@ -379,6 +359,12 @@ static void build_value(FnBuild *b, Val v) {
         break;
     case OP_WRITE:
         build_write(b, v);
+        break;
+    case OP_PLACE:
+        build_place(b, v);
+        break;
+    case OP_ASSIGN:
+        build_assign(b, v);
         break;
     case OP_RESULT: // it has its tuple's memory
         break;
@@ -466,7 +452,7 @@ static void deliver_results(FnBuild *b) {
             set->target = x_index(b->arena, to, x_int(b->arena, DT_I64, 0));
             set->value = stored(b->module, t->dtype, x);
         } else if (!s->expr || s->expr->name != p->name) {
-            copy(b, t, to, x);
+            copy_value(b, t, to, x);
         }
     }
 }

@@ -44,7 +44,7 @@ static void add_block(LoopModule *m, const CoreBlock *block, int depth) {
     LoopBlock out = {block, NULL, NEW_N(a, const char *, block->members.len + 1)};
     for (int i = 0; i < block->members.len && !m->error; i++) {
         const CoreMember *member = &block->members.data[i];
-        if (member->kind == MEMBER_STATE)
+        if (member->kind == MEMBER_STATE && !m->states)
             continue;
         if (member->type->block)
             add_block(m, member->type->block, depth + 1);
@@ -69,6 +69,14 @@ static void mark_functions(LoopModule *m, const LoopOptions *o, Map *wanted) {
                 map_put(c->session->arena, wanted, f->values.data[v].callee, m);
         }
     }
+}
+
+static bool uses_states(const CoreFn *f) {
+    for (int v = 1; v <= f->values.len; v++) {
+        if (core_is_block_state(f, (Val)v))
+            return true;
+    }
+    return false;
 }
 
 static void add_function(LoopModule *m, const CoreFn *f) {
@@ -106,6 +114,8 @@ LoopModule *loop_build(Core *c, const LoopOptions *o) {
     m->names = names_new(c->session, NULL);
     add_symbols(m, o);
     mark_functions(m, o, &wanted);
+    for (int i = 0; i < c->fns.len; i++)
+        m->states |= map_get(&wanted, c->fns.data[i]) && uses_states(c->fns.data[i]);
     for (int i = 0; i < c->fns.len && !m->error; i++) {
         if (map_get(&wanted, c->fns.data[i]))
             add_function(m, c->fns.data[i]);

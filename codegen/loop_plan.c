@@ -23,12 +23,19 @@ static bool is_identity(const FnBuild *b, const Value *v) {
     return t->dtype == v->type->dtype;
 }
 
+// Is it a state, after some of its contents, or all, were replaced?
+static bool changes(const Value *value) {
+    return value->op == OP_WRITE || value->op == OP_ASSIGN || value->op == OP_PLACE;
+}
+
 bool is_state(const FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
-    while (value->type->kind == CORE_TENSOR && (value->op == OP_PICK || value->op == OP_WRITE)) {
+    while (value->type->kind == CORE_TENSOR && (value->op == OP_PICK || changes(value))) {
         v = value->args.data[0];
         value = core_value(b->fn, v);
     }
+    if (core_is_block_state(b->fn, v))
+        return true;
     for (int i = 0; i < b->fn->states.len; i++) {
         if (b->fn->states.data[i] == v)
             return true;
@@ -36,18 +43,24 @@ bool is_state(const FnBuild *b, Val v) {
     return false;
 }
 
+bool shows_state(const FnBuild *b, Val v) {
+    while (!is_state(b, v) && viewed(b, v))
+        v = viewed(b, v);
+    return is_state(b, v);
+}
+
 Val viewed(const FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
     if (value->type->kind != CORE_TENSOR || value->type->rank == 0)
         return 0;
-    if (value->op == OP_PICK || value->op == OP_WRITE)
+    if (value->op == OP_PICK || changes(value))
         return value->args.data[0];
     if (value->op != OP_COMP)
         return 0;
     const Comp *c = value->comp;
     if (is_identity(b, value)) { // of a state, it is a copy of what it holds now
         Val x = value->args.data[c->nodes.data[c->root].index];
-        return is_state(b, x) ? 0 : x;
+        return shows_state(b, x) ? 0 : x;
     }
     Val x = c->reshape ? value->args.data[0] : 0;
     return x && core_value(b->fn, x)->type->rank > 0 ? x : 0;
@@ -76,12 +89,39 @@ static void mark_read(FnBuild *b, const Value *value) {
 static bool has_writes(const FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
     if (value->op != OP_LOOP)
-        return value->op == OP_WRITE;
+        return changes(value) || (value->op == OP_CALL && value->callee->effects);
     for (int i = 0; i < value->loop->region.body.len; i++) {
         if (has_writes(b, value->loop->region.body.data[i]))
             return true;
     }
     return false;
+}
+
+bool is_plain_place(const FnBuild *b, Val v, Val *scalar) {
+    const Value *value = core_value(b->fn, v);
+    const Comp *c = value->comp;
+    if (value->op != OP_COMP || c->out != 1 || c->reduction != RED_NONE)
+        return false;
+    const Node *root = &c->nodes.data[c->root];
+    *scalar = 0;
+    if (root->op == N_CAST)
+        return c->nodes.data[root->args[0]].op == N_INDEX;
+    if (root->op != N_READ || root->read_count > 0)
+        return false;
+    *scalar = value->args.data[root->index];
+    return true;
+}
+
+static void mark_arguments(FnBuild *b, const Value *value) {
+    for (int a = 0; a < value->args.len; a++) {
+        Val v = value->args.data[a], scalar;
+        if (value->op == OP_PLACE && a > 1 && is_plain_place(b, v, &scalar))
+            v = scalar;
+        if (!v)
+            continue;
+        b->places[v].used = true;
+        b->places[v].needed = true;
+    }
 }
 
 static void mark_region(FnBuild *b, const Region *r) {
@@ -98,10 +138,8 @@ static void mark_region(FnBuild *b, const Region *r) {
             mark_region(b, &value->loop->region);
         if (value->op == OP_COMP)
             mark_read(b, value);
-        for (int a = 0; a < value->args.len && value->op != OP_COMP; a++) {
-            b->places[value->args.data[a]].used = true;
-            b->places[value->args.data[a]].needed = true;
-        }
+        else
+            mark_arguments(b, value);
     }
 }
 
@@ -224,6 +262,7 @@ static void define_region(FnBuild *b, const Region *r, int depth, int *position)
             give_storages(b, v, depth, value->op == OP_MEMBER);
         }
     }
+    plan_assigns(b, r);
 }
 
 // The storages of v are in use at a position inside the loops.

@@ -53,6 +53,8 @@ static void sweep_list(Sweep *s, Stmts *list) {
     for (int i = list->len - 1; i >= 0; i--) {
         Stmt *stmt = list->data[i];
         sweep_list(s, &stmt->body);
+        if (is_unused(s, stmt) && stmt->effects)
+            stmt->op = S_DO;
         if (is_unused(s, stmt))
             count_stmt(s, stmt, -1);
         else

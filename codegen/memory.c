@@ -68,12 +68,13 @@ bool codegen_memory(Core *c, const CodegenOptions *o, int64_t rows, int64_t capa
     Sizes s = {.m = x.m, .good = true, .needs = NEW_N(a, int64_t, x.m->fns.len + 1)};
     int64_t values[] = {rows, chunk < capacity ? chunk : capacity, capacity, capacity};
     const CodegenStep *p = o->step;
-    const Dim *symbols[] = {p ? p->rows : o->length, p ? p->width : NULL, p ? p->capacity : NULL,
+    const Dim *length = o->written ? o->written->length : o->length;
+    const Dim *symbols[] = {p ? p->rows : length, p ? p->width : NULL, p ? p->capacity : NULL,
                             p ? p->length : NULL};
     memcpy(s.values, values, sizeof values);
     memcpy(s.symbols, symbols, sizeof symbols);
     if (!p)
-        s.values[0] = capacity;
+        s.values[0] = o->written ? values[1] : capacity;
     *memory = (CodegenMemory){.arena = 64};
     int64_t arena = 0;
     for (int i = 0; i < x.m->fns.len; i++) {
@@ -84,6 +85,7 @@ bool codegen_memory(Core *c, const CodegenOptions *o, int64_t rows, int64_t capa
     }
     memory->arena += arena;
     memory->cache = p ? states(&s, x.step) : 0;
+    s.good &= !o->written || written_bytes(&x, &memory->cache);
     if (!s.good)
         snprintf(error, n, "the memory of a session is beyond 63 bits");
     return s.good;

@@ -45,7 +45,8 @@ static const char frame[] =
     "ModelFile load_file is_valid model_weights model_name_json model_weights_json next "
     "count tokens key session file rows Options Text Batch Cache session_cache "
     "session_cache_bytes session_arena_bytes session_clear session_step new_state new_cache "
-    "clear_row chunk_end GENERATE_H ";
+    "clear_row chunk_end keep_rows place_rows States next_state session_states is_chunk "
+    "GENERATE_H ";
 
 // Is the name, up to `length`, among words that have a space before and after them?
 static bool listed(const char *words, const char *name, size_t length) {

@@ -85,12 +85,15 @@ static int dump_core(Arena *a, const Args *args, const char *stage, Model *m) {
     if (code != EXIT_FINE)
         return code;
     code = m->serve.block ? model_lower(m, args, 0) : dump_entries(m);
-    bool derived = strcmp(stage, "opt") == 0 && m->serve.block;
+    bool derived = m->serve.block && (strcmp(stage, "opt") == 0 ||
+                                      (m->serve.decode && strcmp(stage, "core") != 0));
     if (code == EXIT_FINE && derived)
         code = model_derive(m);
-    if (m->step) {
+    if (m->decode) {
         m->core = m->step_core;
-        opt_prune(m->core, m->step->fn);
+    } else if (m->step) {
+        m->core = m->step_core;
+        opt_prune(m->core, 1, &m->step->fn);
     }
     return code == EXIT_FINE ? print_core(m, stage) : code;
 }

@@ -97,9 +97,9 @@ static bool write_file(Model *m, const char *dir, const GenFile *f) {
 
 static bool generate_files(Model *m, GenFile **files, int *count) {
     char error[512] = "";
-    CodegenStep step;
+    CodegenCache cache;
     CodegenOptions o;
-    Core *core = model_codegen(m, &o, &step);
+    Core *core = model_codegen(m, &o, &cache);
     o.runtime = runtime_files(m->a, &o.runtime_count);
     if (codegen_c(core, &o, files, count, error, sizeof error))
         return true;
@@ -153,8 +153,6 @@ static int export_model(Arena *a, const Args *args, Model *m) {
         code = model_derive(m);
     if (code == EXIT_FINE && !args_has(args, "--fixed"))
         code = model_slide(m);
-    if (code == EXIT_FINE && !model_can_generate(m))
-        code = EXIT_WRONG;
     if (code != EXIT_FINE)
         return code;
     if (!model_bounded(m))

@@ -9,7 +9,8 @@ static const Flag flags[] = {
     MODEL_FLAGS,
     {"--block", FLAG_TEXT, "NAME", "the block, where there is no serve block"},
     {"--rows", FLAG_COUNT, "N", "sequences at once (1)"},
-    {"--chunk", FLAG_COUNT, "N", "tokens of a prompt read at a time (128)"},
+    {"--chunk", FLAG_COUNT, "N",
+     "tokens of a prompt read at a time (128; by a hand-written prefill: all)"},
     {"--json", FLAG_BOOL, NULL, "the numbers as one JSON object"},
 };
 
@@ -43,16 +44,23 @@ static int64_t total(Plan *p) {
 
 static bool fill(Model *m, Plan *p) {
     char error[512] = "";
-    CodegenStep step;
+    CodegenCache cache;
     CodegenOptions o;
-    Core *core = model_codegen(m, &o, &step);
-    if (o.step && p->rows > step.max_rows)
-        step.max_rows = p->rows; // any batch can be planned
-    core_weights(core, o.step ? step.fn->self : m->entry->self, add_weight, p);
+    Core *core = model_codegen(m, &o, &cache);
+    if (o.step && p->rows > cache.step.max_rows)
+        cache.step.max_rows = p->rows; // any batch can be planned
+    core_weights(core,
+                 m->step     ? m->step->fn->self
+                 : m->decode ? m->decode->self
+                             : m->entry->self,
+                 add_weight, p);
     p->token = m->step ? opt_step_bytes(m->step) : 0;
     p->held = m->step ? opt_step_capacity(m->step, p->context, p->chunk) : p->context;
     bool good =
         codegen_memory(core, &o, p->rows, p->held, p->chunk, &p->memory, error, sizeof error);
+    int64_t positions = m->decode ? model_written_positions(m) : 0;
+    if (m->decode)
+        p->token = positions && p->memory.cache % positions == 0 ? p->memory.cache / positions : -1;
     total(p);
     if (good && !p->good)
         snprintf(error, sizeof error, "the memory of the model is beyond 63 bits");
@@ -83,13 +91,14 @@ void plan_line(Arena *a, const char *what, int64_t bytes, const char *note) {
 static void print_text(const Model *m, Plan *p) {
     Arena *a = m->a;
     const char *rows = p->rows > 1 ? arena_printf(a, "%lld rows of ", (long long)p->rows) : "";
+    bool cached = m->step || m->decode;
     const char *bound = arena_printf(a, "%s%lld tokens", rows, (long long)p->held);
     if (p->held < p->context)
         bound = arena_printf(a, "%s%lld tokens at a time (a window of %lld, a chunk)", rows,
                              (long long)p->held, (long long)m->step->window + 1);
     plan_line(a, "weights", p->weights,
               arena_printf(a, "%lld tensors, mapped", (long long)p->tensors));
-    if (!m->step)
+    if (!cached)
         plan_line(a, "cache", 0, "none: the whole context is computed for every token");
     else if (p->token >= 0)
         plan_line(a, "cache", p->memory.cache,
@@ -97,9 +106,9 @@ static void print_text(const Model *m, Plan *p) {
     else
         plan_line(a, "cache", p->memory.cache, bound);
     const char *chunk =
-        m->step ? arena_printf(a, "temporaries, %lld tokens at a time",
-                               (long long)(p->chunk < p->context ? p->chunk : p->context))
-                : "temporaries";
+        cached ? arena_printf(a, "temporaries, %lld tokens at a time",
+                              (long long)(p->chunk < p->context ? p->chunk : p->context))
+               : "temporaries";
     plan_line(a, "arena", p->memory.arena, chunk);
     plan_line(a, "total", total(p), "of an exported C program");
 }
@@ -110,8 +119,8 @@ static void print_json(const Model *m, Plan *p) {
     printf(", \"tensors\": %lld, \"weights_bytes\": %lld, \"rows\": %lld, \"context\": %lld, "
            "\"held\": %lld, \"chunk\": %lld, \"cached\": %s, ",
            (long long)p->tensors, (long long)p->weights, (long long)p->rows, (long long)p->context,
-           (long long)p->held, (long long)p->chunk, m->step ? "true" : "false");
-    if (m->step && p->token >= 0)
+           (long long)p->held, (long long)p->chunk, m->step || m->decode ? "true" : "false");
+    if ((m->step || m->decode) && p->token >= 0)
         printf("\"cache_bytes_per_token\": %lld, ", (long long)p->token);
     else
         fputs("\"cache_bytes_per_token\": null, ", stdout);
@@ -121,21 +130,14 @@ static void print_json(const Model *m, Plan *p) {
 
 // ---- The command -------------------------------------------------------------------------------
 
-// A block's own states: no step is derived, and a hand-written one is run as it is.
+// A block's own states: nothing is served.
 static int plan_states(const Args *args, Target *t) {
-    Model *m = &t->m;
-    int code = EXIT_FINE;
     if (args_has(args, "--rows") || args_has(args, "--chunk") || args_has(args, "--ctx"))
         return usage_error("--rows, --chunk, --ctx: the states of a program have the sizes that "
                            "its generics give them (--set)");
-    if (m->serve.block) {
-        code = model_lower(m, args, 0);
-        t->block = m->serve.model;
-        t->block_args = m->block_args;
-    } else if (!target_block(t, args_text(args, "--block")) || !target_bind_block(t)) {
-        code = EXIT_WRONG;
-    }
-    return code == EXIT_FINE ? plan_block(t, args_has(args, "--json")) : code;
+    if (!target_block(t, args_text(args, "--block")) || !target_bind_block(t))
+        return EXIT_WRONG;
+    return plan_block(t, args_has(args, "--json"));
 }
 
 static int plan_model(Arena *a, const Args *args, Target *t) {
@@ -147,7 +149,7 @@ static int plan_model(Arena *a, const Args *args, Target *t) {
     if (!args_within(args, "--rows", 1, 65536) || !args_within(args, "--chunk", 1, INT32_MAX))
         return EXIT_USAGE;
     int code = model_open(a, args->paths.data[0], args, m);
-    if (code == EXIT_FINE && (!m->serve.block || m->serve.decode))
+    if (code == EXIT_FINE && !m->serve.block)
         return plan_states(args, t);
     if (args_text(args, "--block"))
         return usage_error("--block: the serve block names the model");
@@ -157,13 +159,15 @@ static int plan_model(Arena *a, const Args *args, Target *t) {
         code = model_derive(m);
     if (code == EXIT_FINE)
         code = model_slide(m);
-    if (code == EXIT_FINE && !model_can_generate(m))
-        code = EXIT_WRONG;
     if (code != EXIT_FINE)
         return code;
     p.context = m->window ? m->window : m->context;
+    if (m->decode && (!m->prefill || !args_has(args, "--chunk")))
+        p.chunk = m->prefill ? INT32_MAX : 1;
     if (!model_bounded(m))
         return EXIT_WRONG;
+    if (m->decode && p.rows > 1)
+        return usage_error("--rows: with a hand-written cache, one prompt is served at a time");
     if (!m->step && p.rows > 1)
         return usage_error("--rows: without a cache, one sequence is computed at a time");
     if (!fill(m, &p))

@@ -45,7 +45,7 @@ static bool print_piece(void *ctx, int64_t row, int32_t id) {
 
 static bool stream_answer(Model *m, const RtTokenizer *t, Sequence *s, int threads) {
     Answer a = {.m = m, .tokenizer = t};
-    GenerateOptions o = {.chunk = 128, .threads = threads};
+    GenerateOptions o = {.threads = threads};
     const char *text;
     size_t size;
     RtError err;

@@ -16,7 +16,8 @@ static const Flag flags[] = {
     MODEL_FLAGS,
     {"--precision", FLAG_TEXT, "P", "stored: as the weights are (the only one so far)"},
     {"--backend", FLAG_TEXT, "B", "interp (the only one so far)"},
-    {"--chunk", FLAG_COUNT, "N", "tokens of a prompt read at a time (128)"},
+    {"--chunk", FLAG_COUNT, "N",
+     "tokens of a prompt read at a time (128; by a hand-written prefill: all)"},
     {"--whole", FLAG_BOOL, NULL, "no cache: the whole context for every token"},
     {"--logits", FLAG_TEXT, "FILE", "writes the logits of each row's last token, f32"},
     {"--threads", FLAG_INT, "N", "0: one for each processor (0)"},
@@ -133,11 +134,12 @@ static int generate_all(Model *m, const Args *args, Prompts p) {
     const char *logits = args_text(args, "--logits");
     double temperature = args_number(args, "--temperature", m->serve.default_temperature);
     bool draws = !m->serve.ids || m->key >= 0;
-    GenerateOptions o = {.chunk = args_int(args, "--chunk", 128),
+    GenerateOptions o = {.chunk = args_int(args, "--chunk", 0),
                          .threads = (int)args_int(args, "--threads", 0),
                          .rows = args_int(args, "--rows", 0),
                          .whole = args_has(args, "--whole")};
-    if (logits && !m->step && m->serve.ids)
+    bool steps = m->step || (m->decode && !o.whole);
+    if (logits && !steps && m->serve.ids)
         return usage_error("--logits: `%s` gives tokens, and no step is derived that gives logits",
                            m->serve.entry->name);
     o.logits = logits && m->step && o.whole;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { CHUNK = 128 }; // tokens of a prompt at a time, where nothing else is asked for
+
 int32_t *parse_ids(Arena *a, const char *text, int64_t *count) {
     static const char blanks[] = " \t\r\n";
     VEC(int32_t) ids = {0};
@@ -193,7 +195,7 @@ static bool generate_steps(Model *m, Sequence *all, int64_t count, const Generat
         q.rows[q.next] = &all[q.next];
         q.next++;
     }
-    bool good = engine_start(&e, m, q.row_count, length, o->chunk, o->threads);
+    bool good = engine_start(&e, m, q.row_count, length, o->chunk ? o->chunk : CHUNK, o->threads);
     while (good && fill_rows(&q)) {
         good = engine_step(&e, q.rows);
         if (good && on_token)

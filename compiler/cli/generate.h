@@ -4,7 +4,8 @@
 #include "cli/engine.h"
 
 typedef struct {
-    int64_t chunk; // most tokens of a row at a time while a prompt is read
+    int64_t chunk; // most tokens of a row at a time while a prompt is read; 0: 128 of them, or by a
+                   // hand-written `prefill` the whole prompt
     int threads;   // 0: one for each processor
     int64_t rows;  // sequences at once, with the step; 0: model_max_rows
     bool whole;    // the whole context at each token, though a step is there

@@ -63,6 +63,9 @@ int model_lower(Model *m, const Args *args, int64_t prompt);
 // Lowers hand-written `prefill` and `decode` (m->serve.decode is there). The exit code.
 int model_written(Model *m);
 
+// Positions of the states of m->decode, where kv_cache names them; else 0.
+int64_t model_written_positions(const Model *m);
+
 // Reports that the entry "WHAT: why", marked at what the refusal speaks of, or at the call in the
 // program's own file that leads there. cause, or NULL: what it is in the proof, with its label and
 // reader.

@@ -6,7 +6,7 @@
 
 enum { CHUNK = 128 }; // tokens of a prompt at a time
 
-Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
+Core *model_codegen(const Model *m, CodegenOptions *o, CodegenCache *cache) {
     const StepPlan *p = m->at ? NULL : m->step;
     *o = (CodegenOptions){.entry = m->entry,
                           .greedy = m->greedy,
@@ -26,20 +26,25 @@ Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step) {
         o->length = NULL;
         o->fixed = true;
     }
+    if (m->decode) {
+        cache->written = (CodegenWritten){m->decode, m->prefill, m->prefill_length};
+        o->written = &cache->written;
+        return m->step_core;
+    }
     if (!p && !m->at && !m->serve.ids)
         o->entry = o->greedy = opt_last_logits(m->core, m->entry);
     if (!p)
         return m->core;
-    *step = (CodegenStep){.fn = p->fn,
-                          .rows = p->B,
-                          .width = p->C,
-                          .capacity = p->Cap,
-                          .length = p->L,
-                          .max_rows = model_max_rows(m),
-                          .chunk = CHUNK,
-                          .lookback = p->origin ? p->window + 1 : 0,
-                          .origin_step = p->origin_step};
-    o->step = step;
+    cache->step = (CodegenStep){.fn = p->fn,
+                                .rows = p->B,
+                                .width = p->C,
+                                .capacity = p->Cap,
+                                .length = p->L,
+                                .max_rows = model_max_rows(m),
+                                .chunk = CHUNK,
+                                .lookback = p->origin ? p->window + 1 : 0,
+                                .origin_step = p->origin_step};
+    o->step = &cache->step;
     return m->step_core;
 }
 
@@ -94,6 +99,12 @@ static bool length_allowed(Model *m) {
 int model_fix(Model *m) {
     if (m->window)
         return EXIT_FINE; // it has one length already
+    if (m->decode) {
+        Diag *d = report(m->s, m->serve.decode->name_span, E8009,
+                         "--fixed keeps nothing, and `%s` keeps a cache", m->serve.decode->name);
+        diag_help(m->s, d, "leave `decode` and `prefill` out, or --fixed");
+        return EXIT_WRONG;
+    }
     if (!may_pad(m) || !length_allowed(m))
         return EXIT_WRONG;
     Resize r = {.core = m->core, .from = m->length};
@@ -108,16 +119,5 @@ bool model_bounded(Model *m) {
         return true;
     Diag *d = report(m->s, (Span){0}, E8009, "the context of %s has no bound", m->path);
     diag_help(m->s, d, "give --ctx N");
-    return false;
-}
-
-bool model_can_generate(Model *m) {
-    if (!m->decode)
-        return true;
-    Diag *d = report(m->s, m->serve.decode->name_span, E8001,
-                     "a hand-written `%s` is not there yet in an exported program",
-                     m->serve.decode->name);
-    diag_help(m->s, d, "leave `decode` and `prefill` out: the cache of `%s` is then derived",
-              m->serve.entry->name);
     return false;
 }

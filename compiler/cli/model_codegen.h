@@ -3,9 +3,15 @@
 #include "cli/model.h"
 #include "codegen/codegen.h"
 
-// What an export fixes, of a model that is lowered and derived; *step is filled and pointed to
+// A derived step, or hand-written entries: what CodegenOptions may point to.
+typedef struct {
+    CodegenStep step;
+    CodegenWritten written;
+} CodegenCache;
+
+// What an export fixes, of a model that is lowered and derived; *cache is filled and pointed to
 // where there is one. Returns the module that holds it. The runtime's files are the caller's.
-Core *model_codegen(const Model *m, CodegenOptions *o, CodegenStep *step);
+Core *model_codegen(const Model *m, CodegenOptions *o, CodegenCache *cache);
 
 // Makes the entries that `--fixed` exports (m->at): of m->context positions, at a position that is
 // given. A window stays as it is. The exit code, after E8009.
@@ -13,6 +19,3 @@ int model_fix(Model *m);
 
 // Is there a bound for the context? False after E8009.
 bool model_bounded(Model *m);
-
-// What the code generator has not: E8001 for a hand-written `decode`. True if there is none.
-bool model_can_generate(Model *m);

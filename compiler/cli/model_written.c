@@ -4,6 +4,8 @@
 #include "cli/model.h"
 #include "lower/lower.h"
 #include "opt/inplace.h"
+#include "opt/prune.h"
+#include <string.h>
 
 // Batch 1, whether it is a generic of the block or of the entry; S stays a symbol.
 static GenericArg *entry_args(Model *m, const Item *entry, const Dim **length) {
@@ -22,14 +24,49 @@ static GenericArg *entry_args(Model *m, const Item *entry, const Dim **length) {
     return args;
 }
 
-static void bound_context(Model *m) {
+int64_t model_written_positions(const Model *m) {
     int64_t capacity;
     for (int i = 0; i < m->serve.model->generics.len; i++) {
         if (m->serve.model->generics.data[i].generic == m->serve.capacity &&
-            dim_is_const(m->block_args[i].dim, &capacity) &&
-            (m->context < 0 || capacity < m->context))
-            m->context = capacity;
+            dim_is_const(m->block_args[i].dim, &capacity))
+            return capacity;
     }
+    return 0;
+}
+
+static void bound_context(Model *m) {
+    int64_t capacity = model_written_positions(m);
+    if (capacity > 0 && (m->context < 0 || capacity < m->context))
+        m->context = capacity;
+}
+
+// The logits as f32, in a function around one that gives them in another format.
+static CoreFn *widened(Model *m, CoreFn *fn) {
+    Core *c = m->step_core;
+    const CoreType *t = core_value(fn, fn->region.yields.data[0])->type;
+    Val args[3];
+    if (t->dtype == DT_F32)
+        return fn;
+    CoreFn *out = core_fn(c, fn->name, fn->label);
+    out->self = fn->self;
+    out->effects = fn->effects;
+    out->entry = true;
+    for (int i = 0; i < 3; i++) {
+        const Value *p = core_value(fn, fn->params.data[i]);
+        args[i] = core_param(c, out, p->type, p->name, p->span);
+    }
+    Val logits = core_call(c, out, &out->region, fn, 3, args, fn->span);
+    Comp *k = NEW(c->session->arena, Comp);
+    int at[] = {comp_index(c, k, 0), comp_index(c, k, 1)};
+    k->out = 2;
+    k->names = NEW_N(c->session->arena, Name, 2);
+    k->root = comp_cast(c, k, DT_F32, comp_read(c, k, 0, t->dtype, 2, at));
+    Val wide = core_add(c, out, OP_COMP, core_tensor(c, DT_F32, 2, t->dims), NULL, fn->span);
+    core_value(out, wide)->comp = k;
+    core_arg(c, out, wide, logits);
+    core_emit(c, &out->region, wide);
+    vec_push(c->session->arena, &out->region.yields, wide);
+    return out;
 }
 
 int model_written(Model *m) {
@@ -49,8 +86,8 @@ int model_written(Model *m) {
                       .serving = true};
     if (!lower_entries(&o, m->serve.model, n, entries, args, fns))
         return EXIT_WRONG;
-    m->decode = fns[0];
-    m->prefill = fns[1];
+    m->decode = widened(m, fns[0]);
+    m->prefill = fns[1] ? widened(m, fns[1]) : NULL;
     const CoreType *tokens = core_value(m->decode, m->decode->params.data[1])->type;
     int64_t batch;
     if (!dim_is_const(tokens->dims[0], &batch) || batch != 1) {
@@ -61,8 +98,10 @@ int model_written(Model *m) {
     }
     bound_context(m);
     int code = model_verify(m, m->step_core, "lowering");
-    if (code != EXIT_FINE || !opt_inplace(m->step_core))
+    if (code != EXIT_FINE)
         return code;
+    if (opt_inplace(m->step_core))
+        opt_prune(m->step_core, 2, (CoreFn *[]){m->decode, m->prefill}); // what wrote a whole cache
     return model_verify(m, m->step_core, "writing in place");
 }
 
@@ -74,9 +113,10 @@ typedef struct {
     InterpBlock *self;
     float *logits;
     int32_t *order;
+    int64_t chunk; // tokens of a prompt that `prefill` reads at a time
 } Written;
 
-// Feeds tokens [1, n] at pos and widens the logits of the last one.
+// Feeds tokens [1, n] at pos; the logits of the last one go to w->logits.
 static bool feed(Written *w, const CoreFn *fn, const int32_t *tokens, int64_t n, int64_t pos) {
     char error[512];
     int32_t at = (int32_t)pos;
@@ -87,22 +127,24 @@ static bool feed(Written *w, const CoreFn *fn, const int32_t *tokens, int64_t n,
         report(w->m->s, (Span){0}, E7004, "%s", error);
         return false;
     }
-    RtFormat format = dtype_to_rt(result.dtype);
-    rt_format_row(format, result.data, 0, (uint64_t)w->m->vocab, w->logits);
+    memcpy(w->logits, result.data, (size_t)w->m->vocab * sizeof *w->logits);
     return true;
 }
 
-// What the model has not seen yet: the prompt by `prefill` if there is one, else by `decode`.
+// What the model has not seen yet: the prompt by `prefill` if there is one, else by `decode`. What
+// is left of a prompt behind its last chunk may be one token, which is `decode`'s.
 static bool feed_rest(Written *w, Sequence *s) {
     Model *m = w->m;
     bool good = true;
-    if (m->prefill && s->fed == 0) {
-        interp_bind(w->it, m->prefill_length, s->length);
-        good = feed(w, m->prefill, s->tokens, s->length, 0);
-        s->fed = s->length;
+    while (good && s->fed < s->length) {
+        int64_t left = s->length - s->fed, n = left < w->chunk ? left : w->chunk;
+        bool whole = m->prefill && (s->fed == 0 || n > 1);
+        n = whole ? n : 1;
+        if (whole)
+            interp_bind(w->it, m->prefill_length, n);
+        good = feed(w, whole ? m->prefill : m->decode, s->tokens + s->fed, n, s->fed);
+        s->fed += n;
     }
-    for (; good && s->fed < s->length; s->fed++)
-        good = feed(w, m->decode, s->tokens + s->fed, 1, s->fed);
     return good;
 }
 
@@ -111,6 +153,8 @@ static bool generate_row(Written *w, Sequence *s, int64_t row, OnToken *on_token
     while (!s->done) {
         if (!feed_rest(w, s))
             return false;
+        if (s->logits)
+            memcpy(s->logits, w->logits, (size_t)w->m->vocab * sizeof *w->logits);
         int32_t id = pick_token(s, w->logits, w->m->vocab, w->order);
         s->tokens[s->length++] = id;
         s->done = s->length == s->most || (on_token && !on_token(ctx, row, id));
@@ -122,7 +166,8 @@ bool generate_written(Model *m, Sequence *rows, int64_t count, const GenerateOpt
                       OnToken *on_token, void *ctx) {
     char error[512];
     RtPool *pool = rt_pool_new(o->threads);
-    Written w = {.m = m, .it = interp_new(m->step_core, pool)};
+    Written w = {
+        .m = m, .it = interp_new(m->step_core, pool), .chunk = o->chunk ? o->chunk : INT64_MAX};
     w.logits = NEW_N(m->a, float, m->vocab);
     w.order = NEW_N(m->a, int32_t, m->vocab);
     w.self = interp_block(w.it, m->decode->self, model_weight, m, error, sizeof error);

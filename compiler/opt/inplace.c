@@ -196,6 +196,7 @@ static void rewrite_region(Inplace *p, Region *r, int depth) {
                        out);
             Value *value = core_value(p->fn, v);
             value->op = OP_PLACE;
+            value->comment = core_value(p->fn, call)->comment;
             value->args.data[1] = out[0];
             core_arg(p->core, p->fn, v, out[1]);
             core_arg(p->core, p->fn, v, out[2]);

@@ -1,4 +1,4 @@
-// Keeps what an entry leads to; callees stand before callers, so one walk backwards finds all.
+// Keeps what entries lead to; callees stand before callers, so one walk backwards finds all.
 #include "opt/prune.h"
 
 static int number_of(const Core *c, const CoreFn *f) {
@@ -9,13 +9,15 @@ static int number_of(const Core *c, const CoreFn *f) {
     return -1;
 }
 
-void opt_prune(Core *c, const CoreFn *entry) {
+void opt_prune(Core *c, int n, CoreFn *const *entries) {
     bool *used = NEW_N(c->session->arena, bool, c->fns.len + 1);
-    int at = number_of(c, entry), kept = 0;
-    if (at < 0)
-        return;
-    used[at] = true;
-    for (int i = at; i >= 0; i--) {
+    int kept = 0;
+    for (int i = 0; i < n; i++) {
+        int at = number_of(c, entries[i]);
+        if (at >= 0)
+            used[at] = true;
+    }
+    for (int i = c->fns.len - 1; i >= 0; i--) {
         const CoreFn *f = c->fns.data[i];
         for (int v = 0; used[i] && v < f->values.len; v++) {
             int callee = f->values.data[v].callee ? number_of(c, f->values.data[v].callee) : -1;

@@ -2,5 +2,6 @@
 #pragma once
 #include "core/core.h"
 
-// Takes every function out of the module that `entry` does not lead to. Those taken out stay valid.
-void opt_prune(Core *c, const CoreFn *entry);
+// Takes every function out of the module that none of the n entries (NULL is allowed) leads to.
+// Those taken out stay valid.
+void opt_prune(Core *c, int n, CoreFn *const *entries);

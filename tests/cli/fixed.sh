@@ -113,7 +113,33 @@ program two-lengths <<'END'
         let n = sum[s] cast<f32>(place[s])
         return argmax(y + n)
 END
-for name in fine open-attention mean elsewhere twice length from-the-end two-lengths; do
+cat >"$TMP/hand-written.serin" <<'END'
+module padded
+
+block Model {
+    param table: Tensor[8, 8; f32]
+    state total: Tensor[1, 8; f32]
+
+    entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B, 8; f32]
+    where S > 0 {
+        let t = table
+        let y[b, h] = t[cast<i64>(tokens[b, S - 1]), h]
+        return y
+    }
+
+    entry decode(token: Tensor[1, 1; i32], _pos: i32) -> Tensor[1, 8; f32] {
+        total = total + next(token)
+        return total
+    }
+}
+
+inference serve {
+    model = Model
+    generate = next
+    decode = decode
+}
+END
+for name in fine open-attention mean elsewhere twice length from-the-end two-lengths hand-written; do
     echo "-- $name"
     rm -rf "$TMP/c"
     "$SERIN" export "$TMP/$name.serin" --weights "$TMP/w.safetensors" --target c --serve --fixed \

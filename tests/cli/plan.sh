@@ -18,3 +18,6 @@ for model in examples/verses tests/data/tiny/gqa tests/data/tiny/llama31; do
 done
 "$SERIN" plan examples/verses --rows 8 --ctx 256
 "$SERIN" plan examples/minigpt/minigpt.serin
+"$SERIN" plan tests/core/written_cache.serin --rows 2 2>&1
+"$SERIN" plan tests/core/written_cache.serin
+"$SERIN" plan tests/core/written_cache.serin --set MaxSeq=64 --chunk 8 --json

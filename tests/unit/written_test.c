@@ -1,102 +1,8 @@
 // A hand-written cache (`prefill =`, `decode =`) against the derived one and against the whole
 // context: the same tokens, greedy and drawn, and as many bytes a token.
-#include "cli/generate.h"
-#include "runtime/safetensors.h"
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "written_help.h"
 
 enum { TOKENS = 20 };
-
-typedef struct {
-    int passed, failed;
-    Arena *a;
-    const char *dir;
-} Test;
-
-static void check(Test *t, bool ok, const char *what) {
-    if (ok)
-        t->passed++;
-    else
-        t->failed++, printf("failed: %s\n", what);
-}
-
-// A copy of the package with a serve block, in dir/NAME.
-static const char *package(Test *t, const char *name, const char *fields) {
-    const char *path = arena_printf(t->a, "%s/%s", t->dir, name);
-    const char *copy = arena_printf(t->a, "cp -r tests/packages/decoder %s", path);
-    check(t, system(copy) == 0, copy);
-    FILE *f = fopen(arena_printf(t->a, "%s/src/lib.serin", path), "a");
-    if (f) {
-        fprintf(f, "\ninference serve {\n    model = Model\n    generate = next_token\n%s}\n",
-                fields);
-        fclose(f);
-    }
-    return path;
-}
-
-static const char *const sizes[] = {"Vocab=13", "H=16",    "Heads=4",   "KvHeads=2", "Inner=12",
-                                    "Layers=2", "Batch=1", "MaxSeq=40", "T=f32"};
-enum { SIZES = sizeof sizes / sizeof *sizes };
-
-static Args args_for(Test *t, const char *weights) {
-    static const Flag flags[] = {MODEL_FLAGS};
-    char *argv[2 + 2 * SIZES];
-    Args args;
-    int n = 0;
-    if (weights) {
-        argv[n++] = "--weights";
-        argv[n++] = (char *)weights;
-    }
-    for (int i = 0; i < SIZES; i++) {
-        argv[n++] = "--set";
-        argv[n++] = (char *)sizes[i];
-    }
-    check(t, args_parse(t->a, flags, sizeof flags / sizeof *flags, n, argv, &args), "flags");
-    return args;
-}
-
-// ---- Random weights ----------------------------------------------------------------------------
-
-typedef struct {
-    Test *t;
-    VEC(RtTensor) tensors;
-    unsigned state;
-} Random;
-
-static void add_weight(void *ctx, const char *path, const CoreType *type) {
-    Random *r = ctx;
-    RtTensor w = {.name = arena_printf(r->t->a, "%s", path), .format = RT_F32, .rank = type->rank};
-    uint64_t n = 1;
-    for (int i = 0; i < type->rank; i++) {
-        dim_is_const(type->dims[i], &w.dims[i]);
-        n *= (uint64_t)w.dims[i];
-    }
-    float *data = NEW_N(r->t->a, float, n);
-    for (uint64_t i = 0; i < n; i++) {
-        r->state = r->state * 1664525u + 1013904223u;
-        data[i] = (float)(r->state >> 8) / (float)(1 << 23) - 1;
-    }
-    w.data = data;
-    w.bytes = n * sizeof *data;
-    vec_push(r->t->a, &r->tensors, w);
-}
-
-static void write_weights(Test *t, const char *path, const char *program) {
-    Model m;
-    Args args = args_for(t, NULL); // the file is not there yet
-    Random r = {.t = t, .state = 7};
-    RtError err = {0};
-    bool good = model_open(t->a, program, &args, &m) == 0 && model_lower(&m, &args, 0) == 0;
-    check(t, good, "the package lowers");
-    if (good) {
-        core_weights(m.core, m.entry->self, add_weight, &r);
-        good = rt_safetensors_write(path, r.tensors.data, (size_t)r.tensors.len, &err);
-        check(t, good, err.text);
-    }
-    diags_print(m.s, stdout, false);
-    model_close(&m);
-}
 
 // ---- Running -----------------------------------------------------------------------------------
 
@@ -122,7 +28,7 @@ static bool run(Test *t, const char *program, const char *weights, bool whole, f
                 int32_t *out, int64_t *bytes) {
     static const int32_t prompts[2][5] = {{3, 1, 4, 1, 5}, {9, 2, 0, 0, 0}};
     Model m;
-    Args args = args_for(t, weights);
+    Args args = args_for(t, weights, decoder_sizes);
     Sequence rows[2];
     GenerateOptions o = {.chunk = 3, .threads = 1, .whole = whole};
     bool good = model_open(t->a, program, &args, &m) == 0 && model_lower(&m, &args, 0) == 0 &&
@@ -165,7 +71,7 @@ int main(void) {
                                   "    cache = kv_cache(MaxSeq)\n");
     const char *stepwise = package(&t, "stepwise", "    decode = decode\n");
     const char *derived = package(&t, "derived", "    cache = kv_cache(S)\n");
-    write_weights(&t, weights, derived);
+    write_weights(&t, weights, derived, decoder_sizes);
     compare(&t, weights, written, derived, 0);
     compare(&t, weights, written, derived, 0.9f);
     compare(&t, weights, stepwise, derived, 0.9f);
