@@ -20,7 +20,7 @@ typedef struct {
 static bool stmts_call(const Stmts *list, const char *name) {
     for (int i = 0; i < list->len; i++) {
         const Stmt *s = list->data[i];
-        if (s->op == S_FOR && stmts_call(&s->body, name))
+        if (stmts_call(&s->body, name))
             return true;
         if (s->op == S_DO && strcmp(s->value->name, name) == 0)
             return true;

@@ -192,6 +192,21 @@ static void assign(Emitter *e, int indent, const Stmt *from) {
 
 // ---- Statements --------------------------------------------------------------------------------
 
+static void statement(Emitter *e, int indent, const Stmt *from);
+
+// A test that does not fit on the loop's line stands at the top of its body.
+static void while_loop(Emitter *e, int indent, const Stmt *s) {
+    const char *test = c_expr(e->m, s->value);
+    bool fits = writer_fits(indent + 3, test);
+    write_line(e->w, indent, NULL, "while (%s) {", fits ? test : "true");
+    Stmt leave = {.op = S_LEAVE};
+    leave.value = x_unary(arena_of(e), X_NOT, s->value->type, s->value);
+    if (!fits)
+        statement(e, indent + 1, &leave);
+    c_stmts(e->m, e->names, e->w, indent + 1, &s->body);
+    write_line(e->w, indent, NULL, "}");
+}
+
 static void statement(Emitter *e, int indent, const Stmt *from) {
     Stmt s = *from;
     Writer *w = e->w;
@@ -219,6 +234,15 @@ static void statement(Emitter *e, int indent, const Stmt *from) {
                    c_expr(e->m, s.value), s.name);
         c_stmts(e->m, e->names, w, indent + 1, &s.body);
         write_line(w, indent, NULL, "}");
+        break;
+    case S_WHILE:
+        while_loop(e, indent, &s);
+        break;
+    case S_LEAVE:
+        while (!writer_fits(indent + 3, c_expr(e->m, s.value)) && split(e, indent, &s))
+            ;
+        write_line(w, indent, NULL, "if (%s)", c_expr(e->m, s.value));
+        write_line(w, indent + 1, NULL, "break;");
         break;
     case S_LET:
         if (!s.value) {

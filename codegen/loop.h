@@ -72,6 +72,8 @@ typedef enum {
     S_ADD,     // target += value
     S_DO,      // value, a call
     S_FOR,     // for name from 0 below value: body
+    S_WHILE,   // while value: body
+    S_LEAVE,   // leaves the loop around it if the value is true
     S_RETURN,  // value
 } StmtOp;
 
@@ -85,7 +87,7 @@ struct Stmt {
     const Expr *value;   // see above
     int64_t i;           // S_ARRAY
     const char *comment; // S_COMMENT, or what stands behind the statement; or NULL
-    Stmts body;          // S_FOR
+    Stmts body;          // S_FOR, S_WHILE
     bool effects;        // S_LET: a call that changes states, made though nothing uses its value
 };
 

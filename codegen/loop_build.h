@@ -119,6 +119,10 @@ void begin_value(FnBuild *b, const Value *v, bool loops); // its comment, a blan
 const Expr *take_item(FnBuild *b, Val v, int item);       // memory, or a new variable
 const Expr *open_index(FnBuild *b, const Comp *comp, int index);
 Stmt *close_loop(FnBuild *b, Stmts *outer, const Expr *index, const Dim *extent);
+// A value's memory, or that of item `item` of a tuple (loop_fn.c).
+Storage *storage_of(FnBuild *b, Val v, int item);
+void build_region(FnBuild *b, const Region *r);
+void build_carrying(FnBuild *b, Val v); // also while (loop_carry.c)
 void copy_value(FnBuild *b, const CoreType *t, const Expr *to, const Expr *from);
 const Expr *flat_index(FnBuild *b, const CoreType *t, const Expr *const *at);
 const Expr *stored(LoopModule *m, Dtype t, const Expr *x); // as an element of memory

@@ -1,9 +1,8 @@
-// Functions: parameters, calls, loops and members. Comprehensions are in loop_comp.c.
+// Functions: parameters, calls, arrays of blocks. Comprehensions are in loop_comp.c, loops in
+// loop_carry.c, members in loop_state.c.
 #include "codegen/loop_build.h"
 #include <stdio.h>
 #include <string.h>
-
-static void build_region(FnBuild *b, const Region *r);
 
 // A statement of the value being built.
 Stmt *emit(FnBuild *b, StmtOp op) {
@@ -11,7 +10,7 @@ Stmt *emit(FnBuild *b, StmtOp op) {
 }
 
 static bool is_simple(const Stmt *s) {
-    return s->op != S_FOR;
+    return s->op != S_FOR && s->op != S_WHILE;
 }
 
 // What stands before the statements of a value: a blank line before loops and new source lines.
@@ -27,7 +26,7 @@ void begin_value(FnBuild *b, const Value *v, bool loops) {
     emit(b, S_COMMENT)->comment = comment;
 }
 
-static Storage *storage_of(FnBuild *b, Val v, int item) {
+Storage *storage_of(FnBuild *b, Val v, int item) {
     return &b->storages.data[b->places[v].storages[item]];
 }
 
@@ -221,118 +220,6 @@ static void build_pick(FnBuild *b, Val v) {
     b->places[v].expr = x_name(b->arena, s->name, type);
 }
 
-// ---- Loops -------------------------------------------------------------------------------------
-
-// to = from: elements, or one scalar.
-void copy_value(FnBuild *b, const CoreType *t, const Expr *to, const Expr *from) {
-    if (t->rank == 0) {
-        Stmt *s = emit(b, S_SET);
-        s->target = to;
-        s->value = from;
-        return;
-    }
-    DimTable *dims = b->core->dims;
-    const Dim *size = dim_const(dims, dtype_size(t->dtype));
-    const Expr *bytes = dim_expr(b, dim_mul(dims, elements(b->module, t), size));
-    const Expr *args[] = {to, from, bytes};
-    emit(b, S_DO)->value = x_call(b->module, "memcpy", loop_pointer(t->dtype, false), 3, args);
-}
-
-static bool used_again(const Value *loop, int before) {
-    for (int i = 0; i < loop->args.len; i++) {
-        if (i != before && loop->args.data[i] == loop->args.data[before])
-            return true;
-    }
-    return false;
-}
-
-// Gives carried value `i` its memory, holding its first value.
-static void start_carried(FnBuild *b, Val v, int i) {
-    const Value *value = core_value(b->fn, v);
-    Val init = value->args.data[i];
-    const Place *from = &b->places[init];
-    const CoreType *t = core_value(b->fn, init)->type;
-    int to = b->places[v].storages[i];
-    const Storage *s = t->rank ? &b->storages.data[from->storages[0]] : NULL;
-    if (s && s->last == b->places[v].position && !used_again(value, i) &&
-        plan_steal(b, from->storages[0], to))
-        return;
-    const Expr *x = take_item(b, v, i);
-    if (t->rank > 0) {
-        copy_value(b, t, x, argument(b, init));
-        return;
-    }
-    Stmt *let = emit(b, S_LET);
-    let->type = loop_scalar(t->dtype);
-    let->name = x->name;
-    let->value = argument(b, init);
-}
-
-// A yield that lives in the memory of another carried value is copied aside first.
-static const Expr *yielded(FnBuild *b, Val loop, int i, Val y) {
-    const Place *p = &b->places[loop];
-    const CoreType *t = core_value(b->fn, y)->type;
-    const Expr *x = argument(b, y);
-    for (int j = 0; j < core_value(b->fn, loop)->loop->carried.len; j++) {
-        if (j == i || !b->places[y].storages || b->places[y].storages[0] != p->storages[j])
-            continue;
-        if (t->rank > 0) {
-            vec_push(b->arena, &b->storages, ((Storage){.type = t, .slot = -1, .last = p->end}));
-            const char *shape = shape_text(b->module, t);
-            const Expr *aside = plan_take(b, b->storages.len - 1, "next", shape);
-            copy_value(b, t, aside, x);
-            return aside;
-        }
-        Stmt *let = emit(b, S_LET);
-        let->type = loop_scalar(t->dtype);
-        let->name = names_pick(b->names, "next");
-        let->value = x;
-        return x_name(b->arena, let->name, let->type);
-    }
-    return x;
-}
-
-// The values of the next turn.
-static void end_turn(FnBuild *b, Val v) {
-    const Loop *loop = core_value(b->fn, v)->loop;
-    int n = loop->carried.len;
-    const Expr **next = NEW_N(b->arena, const Expr *, n ? n : 1);
-    for (int i = 0; i < n; i++)
-        next[i] = yielded(b, v, i, loop->region.yields.data[i]);
-    for (int i = 0; i < n; i++) {
-        Val y = loop->region.yields.data[i];
-        const Place *p = &b->places[y];
-        int to = b->places[v].storages[i];
-        if (p->storages && p->storages[0] == to)
-            continue;
-        copy_value(b, core_value(b->fn, y)->type, b->storages.data[to].expr, next[i]);
-    }
-}
-
-static void build_loop(FnBuild *b, Val v) {
-    const Value *value = core_value(b->fn, v);
-    const Loop *loop = value->loop;
-    begin_value(b, value, true);
-    if (loop->region.yields.len > loop->carried.len)
-        loop_fail(b->module, "%s: a loop that stacks values is not there yet in C", b->fn->label);
-    for (int i = 0; i < loop->carried.len; i++)
-        start_carried(b, v, i);
-    const Value *index = core_value(b->fn, loop->index);
-    int mark = names_mark(b->names);
-    LoopType i64 = loop_scalar(DT_I64);
-    const Expr *i = x_name(b->arena, names_pick(b->names, index->name ? index->name : "i"), i64);
-    storage_of(b, loop->index, 0)->expr = i;
-    Stmts body = {0}, *outer = b->list;
-    b->list = &body;
-    b->depth++;
-    build_region(b, &loop->region);
-    end_turn(b, v);
-    b->depth--;
-    close_loop(b, outer, i, loop_dim(b->module, loop->count));
-    plan_release(b, b->places[v].end);
-    (void)mark; // the body's names stay taken: the arena's pointers are declared before the loop
-}
-
 static void build_value(FnBuild *b, Val v) {
     const Value *value = core_value(b->fn, v);
     switch (value->op) {
@@ -346,7 +233,8 @@ static void build_value(FnBuild *b, Val v) {
         build_call(b, v);
         break;
     case OP_LOOP:
-        build_loop(b, v);
+    case OP_WHILE:
+        build_carrying(b, v);
         break;
     case OP_MEMBER:
         build_block_member(b, v);
@@ -374,13 +262,13 @@ static void build_value(FnBuild *b, Val v) {
     }
 }
 
-static void build_region(FnBuild *b, const Region *r) {
+void build_region(FnBuild *b, const Region *r) {
     for (int i = 0; i < r->body.len && !b->module->error; i++) {
         Val v = r->body.data[i];
         if (!b->places[v].used)
             continue;
         build_value(b, v);
-        if (core_value(b->fn, v)->op != OP_LOOP)
+        if (!core_value(b->fn, v)->loop)
             plan_release(b, b->places[v].position);
     }
 }

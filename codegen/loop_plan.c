@@ -86,15 +86,21 @@ static void mark_read(FnBuild *b, const Value *value) {
     }
 }
 
-static bool has_writes(const FnBuild *b, Val v) {
-    const Value *value = core_value(b->fn, v);
-    if (value->op != OP_LOOP)
-        return changes(value) || (value->op == OP_CALL && value->callee->effects);
-    for (int i = 0; i < value->loop->region.body.len; i++) {
-        if (has_writes(b, value->loop->region.body.data[i]))
+static bool has_writes(const FnBuild *b, Val v);
+
+static bool region_writes(const FnBuild *b, const Region *r) {
+    for (int i = 0; i < r->body.len; i++) {
+        if (has_writes(b, r->body.data[i]))
             return true;
     }
     return false;
+}
+
+static bool has_writes(const FnBuild *b, Val v) {
+    const Value *value = core_value(b->fn, v);
+    if (!value->loop)
+        return changes(value) || (value->op == OP_CALL && value->callee->effects);
+    return region_writes(b, &value->loop->test) || region_writes(b, &value->loop->region);
 }
 
 bool is_plain_place(const FnBuild *b, Val v, Val *scalar) {
@@ -134,8 +140,10 @@ static void mark_region(FnBuild *b, const Region *r) {
         b->places[r->body.data[i]].used |= has_writes(b, r->body.data[i]);
         if (!b->places[r->body.data[i]].used)
             continue;
-        if (value->op == OP_LOOP)
+        if (value->loop) {
             mark_region(b, &value->loop->region);
+            mark_region(b, &value->loop->test);
+        }
         if (value->op == OP_COMP)
             mark_read(b, value);
         else
@@ -188,7 +196,7 @@ static bool reads_in_place(const FnBuild *b, const Value *v, int storage) {
 static bool used_after(const FnBuild *b, const Region *r, int from, int storage) {
     for (int i = from; i < r->body.len; i++) {
         const Value *v = core_value(b->fn, r->body.data[i]);
-        if (v->op == OP_LOOP)
+        if (v->loop)
             return true;
         for (int a = 0; a < v->args.len; a++) {
             const int *s = b->places[v->args.data[a]].storages;
@@ -234,12 +242,14 @@ static void define_loop(FnBuild *b, Val v, int depth, int *position) {
         b->places[p].storages = &b->places[v].storages[i];
         b->storages.data[b->places[v].storages[i]].hint = core_value(b->fn, p)->name;
     }
-    give_storages(b, loop->index, depth + 1, true);
+    if (loop->index)
+        give_storages(b, loop->index, depth + 1, true);
+    define_region(b, &loop->test, depth + 1, position);
     define_region(b, &loop->region, depth + 1, position);
     b->places[v].end = (*position)++;
     for (int i = 0; i < loop->carried.len; i++)
         write_in_place(b, loop, i);
-    for (int i = 0; i < loop->carried.len; i++)
+    for (int i = 0; i < loop->region.yields.len; i++)
         b->storages.data[b->places[v].storages[i]].last = b->places[v].end;
 }
 
@@ -256,7 +266,7 @@ static void define_region(FnBuild *b, const Region *r, int depth, int *position)
         } else if (value->op == OP_RESULT) {
             p->storages = b->places[value->args.data[0]].storages + value->index;
             b->storages.data[*p->storages].hint = value->name;
-        } else if (value->op == OP_LOOP) {
+        } else if (value->loop) {
             define_loop(b, v, depth, position);
         } else {
             give_storages(b, v, depth, value->op == OP_MEMBER);
@@ -284,8 +294,9 @@ static void use_region(FnBuild *b, const Region *r, int end, Loops *loops) {
             continue;
         for (int a = 0; a < value->args.len; a++)
             use(b, value->args.data[a], b->places[v].position, loops);
-        if (value->op == OP_LOOP) {
+        if (value->loop) {
             vec_push(b->arena, loops, v);
+            use_region(b, &value->loop->test, b->places[v].end, loops);
             use_region(b, &value->loop->region, b->places[v].end, loops);
             loops->len--;
         }

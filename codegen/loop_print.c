@@ -41,6 +41,14 @@ static void print_stmt(const LoopModule *m, StrBuf *out, int indent, const Stmt 
         print_stmts(m, out, indent + 1, &s->body);
         strbuf_printf(out, "%*s}", 4 * indent, "");
         break;
+    case S_WHILE:
+        strbuf_printf(out, "while %s {\n", value);
+        print_stmts(m, out, indent + 1, &s->body);
+        strbuf_printf(out, "%*s}", 4 * indent, "");
+        break;
+    case S_LEAVE:
+        strbuf_printf(out, "leave if %s", value);
+        break;
     default:
         strbuf_printf(out, "%s%s", s->op == S_RETURN ? "return " : "do ", value);
         break;

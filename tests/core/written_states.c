@@ -83,6 +83,66 @@ static int64_t memory_tick(const Memory *self) {
     return value;
 }
 
+// crate::Memory.settle
+// fn settle(n: i64) -> Tensor[H; f32]
+// halved (6)
+static void memory_settle(Work work, float *restrict halved, const Memory *self, int64_t n) {
+    // var halved = fill<f32>([H], 1.0)
+    float *halved2 = take(&work, 24); // (6)
+    for (int64_t i = 0; i < 6; i++) {
+        halved2[i] = 1.0f;
+    }
+
+    // return halved
+    memcpy(halved, halved2, 24);
+    while (true) {
+        int64_t memory_tick_out = memory_tick(self);
+        bool test = rt_mod_i64(memory_tick_out, n) != 0;
+        if (!test)
+            break;
+
+        // total = total * 0.5
+        for (int64_t i = 0; i < 6; i++) {
+            self->total[i] = self->total[i] * 0.5f;
+        }
+
+        // halved = halved + 1.0
+        for (int64_t i = 0; i < 6; i++) {
+            halved[i] += 1.0f;
+        }
+    }
+}
+
+// crate::Memory.fading
+// fn fading() -> Tensor[3, H; f32]
+// rows2 (3, 6)
+static void memory_fading(Work work, float *restrict rows2, const Memory *self) {
+    float *value = take(&work, 24); // (6)
+    for (int64_t i = 0; i < 6; i++) {
+        value[i] = self->total[i];
+    }
+
+    float *product = take(&work, 24); // (6)
+    for (int64_t i = 0; i < 3; i++) {
+        // total = total * 0.75
+        for (int64_t i2 = 0; i2 < 6; i2++) {
+            self->total[i2] = self->total[i2] * 0.75f;
+        }
+
+        // y = y * 0.5 + total
+        for (int64_t i2 = 0; i2 < 6; i2++) {
+            value[i2] = value[i2] * 0.5f + self->total[i2];
+        }
+
+        float converted = (float)rt_add_i64(i, 1);
+
+        for (int64_t i2 = 0; i2 < 6; i2++) {
+            product[i2] = value[i2] * converted;
+        }
+        memcpy(rows2 + i * 6, product, 24);
+    }
+}
+
 // crate::Memory.contents
 // fn contents() -> Tensor[H; f32]
 // total (6)
@@ -137,14 +197,36 @@ static void memory_add(Work work, float *restrict out, const Memory *self, const
         first[i] = value2 ? self->last[i] : x[i];
     }
 
+    // let turns = settle(3)
+    float *turns = take(&work, 24); // (6)
+    memory_settle(work, turns, self, 3);
+    const float *view2 = turns; // (6)
+
+    // let faded = fading()
+    float *faded = take(&work, 72); // (3, 6)
+    memory_fading(work, faded, self);
+
+    // let most = for i in 0..3 { yield max[h] faded[i, h] }
+    float *most = take(&work, 12); // (3)
+    for (int64_t i = 0; i < 3; i++) {
+        float peak2 = -INFINITY;
+        for (int64_t h = 0; h < 6; h++) {
+            peak2 = rt_max(peak2, faded[rt_clamp(i, 3) * 6 + h]);
+        }
+        float peak = peak2;
+        most[i] = peak;
+    }
+
     float *memory_contents_out = take(&work, 24); // (6)
     memory_contents(memory_contents_out, self);
+    float value3 = most[1];
     float converted = (float)self->count2[0];
 
-    // return before + contents() * first + cast<f32>(half) * cast<f32>(count[0])
-    for (int64_t i = 0; i < 6; i++) {
-        float total = value[i] + memory_contents_out[i] * first[i];
-        out[i] = total + rt_bf16_to_f32(self->half[i]) * converted;
+    // return before + contents() * first + turns * most[1] + faded[2] + cast<f32>(half) * cast ...
+    for (int64_t i2 = 0; i2 < 6; i2++) {
+        float total = value[i2] + memory_contents_out[i2] * first[i2];
+        float total2 = total + view2[i2] * value3 + faded[12 + i2];
+        out[i2] = total2 + rt_bf16_to_f32(self->half[i2]) * converted;
     }
 }
 
@@ -301,12 +383,16 @@ static void model_prefill2(Work work, int64_t S, float *restrict out, const Mode
 // Bytes of the arena that each function needs, with what it calls.
 static size_t arena_bytes(int64_t S) {
     (void)S;
-    size_t memory_add = room(24) + room(48) + room(24);
+    size_t memory_settle = room(24);
+    size_t memory_fading = room(24) + room(24);
+    size_t bytes = room(24) + room(48) + room(24) + room(72) + room(12);
+    size_t memory_add = bytes + room(24) + larger(memory_settle, memory_fading);
     size_t model_step = room(96) + room(24) + room(24) + memory_add;
     size_t model_decode = model_step;
     size_t model_prefill = room(14) + model_step;
     size_t model_decode2 = room(14) + model_decode;
     size_t model_prefill2 = room(14) + model_prefill;
-    size_t bytes = larger(larger(memory_add, model_step), model_decode);
-    return larger(larger(larger(bytes, model_prefill), model_decode2), model_prefill2);
+    size_t bytes2 = larger(larger(memory_settle, memory_fading), memory_add);
+    size_t bytes3 = larger(larger(bytes2, model_step), model_decode);
+    return larger(larger(larger(bytes3, model_prefill), model_decode2), model_prefill2);
 }
