@@ -32,24 +32,25 @@ const CoreType *low_type(Fx *x, const Type *t) {
 
 // ---- Names and comments ------------------------------------------------------------------------
 
-// The statement's text on one line, cut to what a comment can hold.
+// The statement's text on one line, without its comments; NULL where that is longer than helps.
 static const char *comment_of(Fx *x, Span span) {
-    enum { LONGEST = 88 };
+    enum { LONGEST = 400 };
     const Source *src = session_source(x->l->s, span);
     StrBuf b = strbuf_new(x->l->a);
     bool space = false;
-    for (int i = span.start; src && i < span.end && b.len < LONGEST; i++) {
-        char c = src->text.ptr[i];
-        bool blank = c == ' ' || c == '\t' || c == '\n' || c == '\r';
+    for (int i = span.start; src && i < span.end && b.len <= LONGEST; i++) {
+        const char *p = src->text.ptr + i;
+        bool comment = p[0] == '/' && p[1] == '/';
+        bool blank = comment || *p == ' ' || *p == '\t' || *p == '\n' || *p == '\r';
+        if (comment)
+            i += (int)strcspn(p, "\n") - 1;
         if (!blank && space && b.len)
             strbuf_char(&b, ' ');
         if (!blank)
-            strbuf_char(&b, c);
+            strbuf_char(&b, *p);
         space = blank;
     }
-    if (b.len >= LONGEST)
-        strbuf_add(&b, STR(" ..."));
-    return b.data;
+    return b.len && b.len <= LONGEST ? b.data : NULL;
 }
 
 static void annotate(Fx *x, Low low, Name name, Span span) {
