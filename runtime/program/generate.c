@@ -1,6 +1,7 @@
 // Generates tokens: reads token ids, prints the ids that follow them.
 #include "generate.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -20,12 +21,14 @@ static int read_prompt(const char *prompt, int64_t more, Text *text) {
     }
     memcpy(copy, prompt, size + 1);
     int code = 0;
-    for (char *id = strtok_r(copy, " ", &rest); id && !code; id = strtok_r(NULL, " ", &rest)) {
+    const char *blank = " \t\n";
+    for (char *id = strtok_r(copy, blank, &rest); id && !code; id = strtok_r(NULL, blank, &rest)) {
         int64_t value;
-        if (!parse_int(id, INT64_MIN, INT64_MAX, &value)) {
-            fprintf(stderr, "error: --prompt can't have %s: it is no token id\n", id);
+        if (!parse_int(id, 0, INT32_MAX, &value)) {
+            fprintf(stderr, "error: token ids are integers from 0 to %d, not %.80s\n", INT32_MAX,
+                    id);
             code = 2;
-        } else if (value < 0 || value >= MODEL_VOCAB) {
+        } else if (value >= MODEL_VOCAB) {
             fprintf(stderr, "error E7003: token %lld is outside the vocabulary of %d\n",
                     (long long)value, MODEL_VOCAB);
             code = 1;
@@ -81,8 +84,8 @@ static void print_text(const Options *o, const Text *text) {
         printf("%d", MODEL_WINDOW);
     else
         printf("null");
-    bool greedy = o->temperature == 0 || MODEL_DRAWS == 0;
-    printf(", \"greedy\": %s, \"vocab\": %d}\n", greedy ? "true" : "false", MODEL_VOCAB);
+    printf(", \"greedy\": %s, \"vocab\": %d}\n", o->temperature == 0 ? "true" : "false",
+           MODEL_VOCAB);
 }
 
 // Generates after all texts and prints. 0, or the exit code.
@@ -91,8 +94,8 @@ static int generate_all(const Options *o, const ModelFile *file, Text *texts) {
     int n = o->prompt_count;
     FILE *logits = o->logits ? fopen(o->logits, "wb") : NULL;
     if (o->logits && !logits) {
-        fprintf(stderr, "error: can't write %s\n", o->logits);
-        return 2;
+        fprintf(stderr, "error E8001: %s can't be written: %s\n", o->logits, strerror(errno));
+        return 1;
     }
     clock_gettime(CLOCK_MONOTONIC, &start);
     bool good = generate_texts(o, file, texts, n, logits);
@@ -132,16 +135,47 @@ static int generate(const Options *o, const ModelFile *file) {
     return code;
 }
 
+// A file in the folder that the first `folder` bytes of path name; NULL: no memory.
+static char *file_in(const char *path, size_t folder, const char *name) {
+    size_t size = strlen(name) + 1;
+    char *file = malloc(folder + 1 + size);
+    if (!file)
+        return NULL;
+    memcpy(file, path, folder);
+    if (folder && path[folder - 1] != '/')
+        file[folder++] = '/';
+    memcpy(file + folder, name, size);
+    return file;
+}
+
+// This program's own path where the shell found it by PATH; NULL: not found.
+static char *find_program(const char *name) {
+    const char *path = getenv("PATH");
+    while (path && *path) {
+        size_t folder = strcspn(path, ":");
+        char *file = file_in(path, folder, name);
+        if (file && access(file, X_OK) == 0)
+            return file;
+        free(file);
+        path += folder + (path[folder] == ':');
+    }
+    return NULL;
+}
+
 // weights.bin in the folder of this program.
 static char *default_weights(const char *program) {
-    const char *slash = strrchr(program, '/');
-    size_t folder = slash ? (size_t)(slash - program) + 1 : 0;
-    char *path = malloc(folder + sizeof "weights.bin");
-    if (path) {
-        memcpy(path, program, folder);
-        memcpy(path + folder, "weights.bin", sizeof "weights.bin");
+    char self[4096];
+    ssize_t size = readlink("/proc/self/exe", self, sizeof self);
+    if (size > 0 && (size_t)size < sizeof self) {
+        self[size] = 0;
+        program = self;
     }
-    return path;
+    char *found = strchr(program, '/') ? NULL : find_program(program);
+    program = found ? found : program;
+    const char *slash = strrchr(program, '/');
+    char *weights = file_in(program, slash ? (size_t)(slash - program) + 1 : 0, "weights.bin");
+    free(found);
+    return weights;
 }
 
 static int run(const Options *o, const char *weights) {
@@ -174,6 +208,8 @@ int main(int argc, char **argv) {
     if (!o.prompts)
         return 1;
     int code = parse_options(&o, argc, argv);
+    if (!MODEL_DRAWS) // the likeliest token, as the entry says
+        o.temperature = 0;
     if (code < 0) {
         char *beside = o.weights ? NULL : default_weights(argv[0]);
         const char *weights = o.weights ? o.weights : beside;

@@ -68,7 +68,7 @@ static bool set_option(Options *o, const char *flag, const char *value) {
     }
     if (strcmp(flag, "--weights") == 0) {
         o->weights = value;
-        return true;
+        return *value != 0;
     }
     if (strcmp(flag, "--tokens") == 0)
         return parse_int(value, 0, INT32_MAX, &o->tokens);
@@ -78,7 +78,7 @@ static bool set_option(Options *o, const char *flag, const char *value) {
         return parse_seed(value, &o->seed);
     if (strcmp(flag, "--logits") == 0) {
         o->logits = value;
-        return MODEL_ROWS > 0;
+        return MODEL_ROWS > 0 && *value != 0;
     }
     if (strcmp(flag, "--chunk") == 0)
         return MODEL_ROWS > 0 && parse_int(value, 1, INT32_MAX, &o->chunk);
@@ -87,51 +87,73 @@ static bool set_option(Options *o, const char *flag, const char *value) {
     return ok;
 }
 
-static bool is_one_of(const char *flag, const char *const *list) {
-    for (; *list; list++) {
-        if (strcmp(flag, *list) == 0)
-            return true;
+// The number of the flag that `text` begins with, up to its end or a `=`; -1: none of them.
+static int find(const char *text, const char *const *list) {
+    size_t length = strcspn(text, "=");
+    for (int i = 0; list[i]; i++) {
+        if (strlen(list[i]) == length && memcmp(list[i], text, length) == 0)
+            return i;
     }
-    return false;
+    return -1;
 }
 
-static bool set_switch(Options *o, const char *flag) {
-    bool json = strcmp(flag, "--json") == 0, memory = strcmp(flag, "--memory") == 0;
-    o->json |= json;
-    o->memory |= memory;
-    return json || memory;
+static int refuse(const char *flag, const char *why) {
+    fprintf(stderr, "error: %.*s %s\n", (int)strcspn(flag, "="), flag, why);
+    return 2;
+}
+
+// Flags seen so far, a bit for each; --prompt may come again.
+static bool is_first(unsigned *seen, int flag) {
+    bool first = flag == 0 || !(*seen >> flag & 1);
+    *seen |= 1u << flag;
+    return first;
+}
+
+static const char *const valued[] = {"--prompt", "--tokens",  "--temperature",
+                                     "--seed",   "--weights", "--threads",
+                                     "--chunk",  "--logits",  NULL};
+static const char *const switches[] = {"--json", "--memory", NULL};
+static const char *const fixed[] = {"--ctx",   "--dim",     "--set", "--precision",
+                                    "--entry", "--backend", NULL};
+enum { SWITCH = 16 }; // bit of the first switch in `seen`
+
+// The argument number *i, which moves past its value. -1: go on; else the exit code.
+static int parse_option(Options *o, int argc, char **argv, int *i, unsigned *seen) {
+    const char *text = argv[*i], *value = strchr(text, '=');
+    int flag = find(text, valued), on = find(text, switches);
+    if (on >= 0 && value)
+        return refuse(text, "takes no value");
+    if (find(text, fixed) >= 0)
+        return refuse(text, "was fixed when this program was exported");
+    if (flag < 0 && on < 0) {
+        fprintf(stderr, "error: there is no option %s (see --help)\n", text);
+        return 2;
+    }
+    if (!is_first(seen, flag >= 0 ? flag : SWITCH + on))
+        return refuse(text, "is given twice");
+    o->json |= on == 0;
+    o->memory |= on == 1;
+    if (flag < 0)
+        return -1;
+    if (!value && *i + 1 == argc)
+        return refuse(text, "needs a value");
+    value = value ? value + 1 : argv[++*i];
+    if (set_option(o, valued[flag], value))
+        return -1;
+    fprintf(stderr, "error: %s can't be %s\n", valued[flag], *value ? value : "empty");
+    return 2;
 }
 
 int parse_options(Options *o, int argc, char **argv) {
-    static const char *const valued[] = {"--prompt", "--tokens",  "--temperature",
-                                         "--seed",   "--weights", "--threads",
-                                         "--chunk",  "--logits",  NULL};
-    static const char *const fixed[] = {"--ctx",   "--dim",     "--set", "--precision",
-                                        "--entry", "--backend", NULL};
+    unsigned seen = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);
             return fflush(stdout) == 0 ? 0 : 1;
         }
-        if (set_switch(o, argv[i]))
-            continue;
-        if (is_one_of(argv[i], fixed)) {
-            fprintf(stderr, "error: %s was fixed when this program was exported\n", argv[i]);
-            return 2;
-        }
-        if (!is_one_of(argv[i], valued)) {
-            fprintf(stderr, "error: there is no option %s (see --help)\n", argv[i]);
-            return 2;
-        }
-        if (i + 1 == argc) {
-            fprintf(stderr, "error: %s needs a value\n", argv[i]);
-            return 2;
-        }
-        if (!set_option(o, argv[i], argv[i + 1])) {
-            fprintf(stderr, "error: %s can't be %s\n", argv[i], argv[i + 1]);
-            return 2;
-        }
-        i++;
+        int code = parse_option(o, argc, argv, &i, &seen);
+        if (code >= 0)
+            return code;
     }
     if (o->prompt_count)
         return -1;
