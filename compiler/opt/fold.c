@@ -6,6 +6,8 @@
 typedef struct {
     bool known;
     int64_t value; // then: of an integer or a bool
+    bool real;     // a float is known
+    double number; // then: rounded to its dtype
 } Fact;
 
 typedef struct {
@@ -23,7 +25,28 @@ typedef struct {
 } Body;
 
 static Fact constant(int64_t value) {
-    return (Fact){true, value};
+    return (Fact){.known = true, .value = value};
+}
+
+static Fact real(double number) {
+    return (Fact){.real = true, .number = number};
+}
+
+static bool settled(Fact f) {
+    return f.known || f.real;
+}
+
+// A constant of `from` cast to `to`; f16 and bf16 are reached by way of f32. Floats become integers
+// when they are computed.
+static Fact cast(Fact x, Dtype from, Dtype to) {
+    const int64_t exact = (int64_t)1 << 53; // in f64
+    bool fits = x.value >= -exact && x.value <= exact && (from != DT_U64 || x.value >= 0);
+    if (x.known && !dtype_is_float(to))
+        return constant(core_wrap(to, x.value));
+    if (!dtype_is_float(to) || !(x.real || (x.known && fits)))
+        return (Fact){0};
+    double v = x.real ? x.number : (double)x.value;
+    return real(core_round(to, to == DT_F64 ? v : core_round(DT_F32, v)));
 }
 
 static Fact compare(NodeOp op, int64_t a, int64_t b) {
@@ -62,8 +85,10 @@ static Fact fact_of(const Fold *x, Body *b, const Value *value, int i) {
     const Node *n = &b->from->nodes.data[i];
     Fact l = b->facts[n->args[0]], r = b->facts[n->args[1]];
     Dtype t = b->from->nodes.data[n->args[0]].dtype;
-    if (n->op == N_CONST && !dtype_is_float(n->dtype))
-        return constant(n->i);
+    if (n->op == N_CONST)
+        return dtype_is_float(n->dtype) ? real(n->f) : constant(n->i);
+    if (n->op == N_CAST)
+        return cast(l, t, n->dtype);
     if (n->op == N_READ && !n->read_count)
         return x->scalars[value->args.data[n->index] - 1];
     if (n->op == N_NOT && n->dtype == DT_BOOL && l.known)
@@ -72,6 +97,10 @@ static Fact fact_of(const Fold *x, Body *b, const Value *value, int i) {
         return logic(b, i, n);
     if (node_class(n->op) == 'C' && l.known && r.known && t != DT_U64)
         return compare(n->op, l.value, r.value);
+    if (n->op == N_DIV && r.real && r.number == 1) {
+        b->is[i] = b->is[n->args[0]];
+        return b->facts[b->is[i]];
+    }
     if (n->op == N_SELECT && l.known) {
         b->is[i] = b->is[n->args[l.value ? 1 : 2]];
         return b->facts[b->is[i]];
@@ -84,7 +113,7 @@ static void study(const Fold *x, Body *b, const Value *value) {
         b->is[i] = i;
         b->facts[i] = (Fact){0};
         b->facts[i] = fact_of(x, b, value, i);
-        b->any |= b->is[i] != i || (b->facts[i].known && b->from->nodes.data[i].op != N_CONST);
+        b->any |= b->is[i] != i || (settled(b->facts[i]) && b->from->nodes.data[i].op != N_CONST);
     }
 }
 
@@ -96,7 +125,7 @@ static bool *needed(const Fold *x, const Body *b) {
     need[k->reduction == RED_NONE ? b->is[k->root] : k->root] = true;
     for (int i = k->nodes.len - 1; i >= 0; i--) {
         const Node *n = &k->nodes.data[i];
-        if (!need[i] || b->facts[i].known)
+        if (!need[i] || settled(b->facts[i]))
             continue;
         if (b->is[i] != i) { // the root of a reduction
             need[b->is[i]] = true;
@@ -123,8 +152,9 @@ static int argument(const Fold *x, Val v, Val arg) {
 // Node i of the old body in the new one; `to` says where the others went.
 static Node moved(const Fold *x, const Body *b, Val v, const Val *args, const int *to, int i) {
     Node n = b->from->nodes.data[i];
-    if (b->facts[i].known)
-        return (Node){.op = N_CONST, .dtype = n.dtype, .i = b->facts[i].value};
+    if (settled(b->facts[i]))
+        return (Node){
+            .op = N_CONST, .dtype = n.dtype, .i = b->facts[i].value, .f = b->facts[i].number};
     if (b->is[i] != i)
         return (Node){.op = N_CAST, .dtype = n.dtype, .args = {to[b->is[i]]}};
     for (int j = 0; j < node_args(n.op); j++)

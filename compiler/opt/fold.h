@@ -1,4 +1,5 @@
-// What constants decide: comparisons of integer constants, logic, and the selects they choose.
+// What constants decide: comparisons of integer constants, logic, and the selects they choose;
+// casts of constants, and divisions by exactly 1.
 #pragma once
 #include "core/core.h"
 
