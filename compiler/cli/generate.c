@@ -114,7 +114,7 @@ static bool whole_next(Whole *w, Sequence *s) {
     int64_t n = m->window ? m->window : s->length, step = s->length - s->prompt + 1;
     RtKey child = rt_child(s->key, (uint32_t)step);
     int64_t key[2] = {child.word[0], child.word[1]};
-    float temperature = greedy ? 1.0f : s->temperature;
+    float temperature = greedy || !m->serve.ids ? 1.0f : s->temperature; // logits: at the draw
     Tensor args[3] = {0}, result = {0};
     if (m->key >= 0)
         args[m->key] = (Tensor){.dtype = DT_I64, .rank = 1, .dims = {2}, .data = key};

@@ -12,7 +12,7 @@ entry weights() -> Weights {
     return Weights(table = y)
 }
 EOF
-# program RESULT BODY
+# program RESULT BODY [PARAMETERS]
 program() {
     cat <<EOF
 module small
@@ -22,7 +22,7 @@ use std.nn.decoding::{argmax}
 block Model {
     param table: Tensor[8, 8; f32]
 
-    entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> $1
+    entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]$3) -> $1
     where
         S > 0,
         S <= 16
@@ -40,7 +40,8 @@ EOF
 "$SERIN" eval "$TMP/make.serin" --entry weights -o "$TMP/w.safetensors" || exit
 program 'Tensor[B, 8; f32]' y >"$TMP/logits.serin"
 program 'Tensor[B; i32]' 'argmax(y)' >"$TMP/ids.serin"
-for name in logits ids; do
+program 'Tensor[B, 8; f32]' 'y / temperature' ', temperature: f32 = 0.5' >"$TMP/warm.serin"
+for name in logits ids warm; do
     "$SERIN" export "$TMP/$name.serin" --weights "$TMP/w.safetensors" --target c --serve \
         -o "$TMP/$name" 2>"$TMP/err" || cat "$TMP/err"
     make -s -C "$TMP/$name" OPT=-O1 \
@@ -70,6 +71,12 @@ for name in logits ids; do
 done
 try logits --prompt "1 2" --prompt 3 --tokens 3 --temperature 0
 try logits --prompt "1	2" --tokens 3 --temperature 0
+# Logits that the entry divides by the temperature are not divided again when a token is drawn.
+for temperature in 0.5 3; do
+    try warm --prompt "1 2" --tokens 12 --seed 5 --temperature $temperature
+    "$SERIN" serve "$TMP/warm.serin" --weights "$TMP/w.safetensors" --prompt "1 2" --tokens 12 \
+        --seed 5 --temperature $temperature --whole 2>"$TMP/err"
+done
 for flags in '--tokens 3 --tokens 3' '--seed=1 --seed 1' '--json --json' '--json=1' '--tokens=' \
     '--tokens' '--logits=' '--unknown=3' '--chunk=0'; do
     # shellcheck disable=SC2086

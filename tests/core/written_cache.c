@@ -431,7 +431,8 @@ static void grouped_attention(Work work, float *restrict out, const float *query
     // let group = reshape(query, [B, Hk, H / Hk, Q, D])
     const float *group = query; // (1, 1, 2, 1, 4)
 
-    // let dot[b, h, g, q, k] = sum<f32>[d] cast<f32>(group[b, h, g, q, d]) * cast<f32>(key[b, h ...
+    // let dot[b, h, g, q, k] = sum<f32>[d] cast<f32>(group[b, h, g, q, d]) * cast<f32>(key[b, h, k,
+    // d])
     float *dot = take(&work, 128); // (1, 1, 2, 1, 16)
     rt_matmul_nt(work.pool, 2, 16, 4, group, 4, rows(key2, 4), dot, 16);
 
@@ -450,11 +451,12 @@ static void grouped_attention(Work work, float *restrict out, const float *query
         }
     }
 
-    // let share = softmax( match mask { some(seen) => select(seen, score, HIDDEN) none => scor ...
+    // let share = softmax( match mask { some(seen) => select(seen, score, HIDDEN) none => score },
+    // )
     float *share = score; // (1, 1, 2, 1, 16), reuses score
     softmax(work, share, chosen);
 
-    // let mixed[b, h, g, q, d] = sum<f32>[k] share[b, h, g, q, k] * cast<f32>(value[b, h, k, d ...
+    // let mixed[b, h, g, q, d] = sum<f32>[k] share[b, h, g, q, k] * cast<f32>(value[b, h, k, d])
     rt_matmul_nn(work.pool, 2, 4, 16, share, 16, value, 4, out, 4);
 }
 
@@ -930,7 +932,8 @@ static void write_span(Work work, int64_t S, float *restrict written, const floa
         inside[i] = rt_min_i64(rt_max_i64(from[i], 0), S - 1);
     }
 
-    // let written[b, h, s, d] = select( from[s] == inside[s], value[b, h, inside[s], d], cache ...
+    // let written[b, h, s, d] = select( from[s] == inside[s], value[b, h, inside[s], d], cache[b,
+    // h, s, d], )
     for (int64_t s = 0; s < 16; s++) {
         for (int64_t d = 0; d < 4; d++) {
             int64_t value2 = inside[s];
@@ -1108,7 +1111,8 @@ static void grouped_attention2(Work work, int64_t S, float *restrict out, const 
     // let group = reshape(query, [B, Hk, H / Hk, Q, D])
     const float *group = query; // (1, 1, 2, S, 4)
 
-    // let dot[b, h, g, q, k] = sum<f32>[d] cast<f32>(group[b, h, g, q, d]) * cast<f32>(key[b, h ...
+    // let dot[b, h, g, q, k] = sum<f32>[d] cast<f32>(group[b, h, g, q, d]) * cast<f32>(key[b, h, k,
+    // d])
     float *dot = take(&work, S * 128); // (1, 1, 2, S, 16)
     rt_matmul_nt(work.pool, S * 2, 16, 4, group, 4, rows(key2, 4), dot, 16);
 
@@ -1135,11 +1139,12 @@ static void grouped_attention2(Work work, int64_t S, float *restrict out, const 
         }
     }
 
-    // let share = softmax( match mask { some(seen) => select(seen, score, HIDDEN) none => scor ...
+    // let share = softmax( match mask { some(seen) => select(seen, score, HIDDEN) none => score },
+    // )
     float *share = score; // (1, 1, 2, S, 16), reuses score
     softmax2(work, S, share, chosen);
 
-    // let mixed[b, h, g, q, d] = sum<f32>[k] share[b, h, g, q, k] * cast<f32>(value[b, h, k, d ...
+    // let mixed[b, h, g, q, d] = sum<f32>[k] share[b, h, g, q, k] * cast<f32>(value[b, h, k, d])
     rt_matmul_nn(work.pool, S * 2, 4, 16, share, 16, value, 4, out, 4);
 }
 
