@@ -222,7 +222,8 @@ static void memory_add(Work work, float *restrict out, const Memory *self, const
     float value3 = most[1];
     float converted = (float)self->count2[0];
 
-    // return before + contents() * first + turns * most[1] + faded[2] + cast<f32>(half) * cast ...
+    // return before + contents() * first + turns * most[1] + faded[2] + cast<f32>(half) *
+    // cast<f32>(count[0])
     for (int64_t i2 = 0; i2 < 6; i2++) {
         float total = value[i2] + memory_contents_out[i2] * first[i2];
         float total2 = total + view2[i2] * value3 + faded[12 + i2];
