@@ -133,12 +133,20 @@ void write_session_h(const Export *x, Writer *w) {
     if (slides(x))
         write_lines(w, header_slides);
     write_lines(w, header_tail);
+    write_prefill_h(w);
 }
 
 // ---- Making and freeing ------------------------------------------------------------------------
 
 static const char *const session_struct[] = {
     "// ---- Sessions",
+    "",
+    "// What a step reads; the memory is that of `tokens`.",
+    "typedef struct {",
+    "    int32_t *tokens; // (rows, width)",
+    "    int32_t *pos;    // (rows)",
+    "    int32_t *count;  // (rows)",
+    "} Chunk;",
     "",
     "struct Session {",
     "    const ModelFile *file;",
@@ -150,6 +158,7 @@ static const char *const session_struct[] = {
     "    size_t cache_bytes;   // of all states",
     "    unsigned char *arena; // memory for the temporaries of one step",
     "    size_t arena_bytes;   // of the arena",
+    "    Chunk prompt;         // scratch of session_prefill",
     NULL,
 };
 
@@ -176,6 +185,17 @@ static const char *const state_helpers[] = {
 };
 
 static const char *const new_head[] = {
+    "static bool new_chunk(Session *session) {",
+    "    Chunk *chunk = &session->prompt;",
+    "    size_t size = (size_t)(session->rows * (session->chunk + 2)) * sizeof *chunk->tokens;",
+    "    chunk->tokens = malloc(size);",
+    "    if (chunk->tokens == NULL)",
+    "        return false;",
+    "    chunk->pos = chunk->tokens + session->rows * session->chunk;",
+    "    chunk->count = chunk->pos + session->rows;",
+    "    return true;",
+    "}",
+    "",
     "Session *session_new(const ModelFile *file, int64_t rows, int64_t capacity, int64_t chunk,",
     "                     int threads) {",
     "    bool valid = rows >= 1 && rows <= MODEL_ROWS && capacity >= 1 && capacity <= "
@@ -193,7 +213,7 @@ static const char *const new_head[] = {
 static const char *const new_tail[] = {
     "    session->arena = aligned_alloc(64, session->arena_bytes);",
     "    session->pool = rt_pool_new(threads);",
-    "    if (!kept || session->arena == NULL || session->pool == NULL) {",
+    "    if (!new_chunk(session) || !kept || session->arena == NULL || session->pool == NULL) {",
     "        session_free(session);",
     "        return NULL;",
     "    }",
@@ -312,6 +332,7 @@ static void write_free(const Export *x, Writer *w) {
     }
     if (slides(x))
         write_line(w, 1, NULL, "free(session->origin);");
+    write_line(w, 1, NULL, "free(session->prompt.tokens);");
     write_line(w, 1, NULL, "rt_pool_free(session->pool);");
     write_line(w, 1, NULL, "free(session->arena);");
     write_line(w, 1, NULL, "free(session);");
@@ -383,10 +404,25 @@ static const char *const accessors_tail[] = {
     NULL,
 };
 
+static const char *const run_head[] = {
+    "static bool run_step(Session *session, int64_t width, int64_t length, const int32_t *tokens,",
+    "                     const int32_t *pos, const int32_t *count, float *logits) {",
+    NULL,
+};
+
 static const char *const step_head[] = {
     "bool session_step(Session *session, int64_t width, const int32_t *tokens, const int32_t *pos,",
     "                  const int32_t *count, float *logits) {",
     "    int64_t length = chunk_end(session, width, tokens, pos, count);",
+    "    if (length == 0)",
+    "        return false;",
+    NULL,
+};
+
+static const char *const step_tail[] = {
+    "    return run_step(session, width, length, tokens, pos, count, logits);",
+    "}",
+    "",
     NULL,
 };
 
@@ -420,30 +456,16 @@ static void write_step_call(const Export *x, Writer *w) {
     write_call(w, 1, f->name, n, args, ";");
 }
 
-static void write_step(const Export *x, Writer *w) {
+static void write_run(const Export *x, Writer *w) {
     StrBuf bytes = strbuf_new(arena_of(x));
     write_arena_call(x, &bytes, "width", "length");
-    write_lines(w, accessors);
-    if (slides(x)) {
-        write_line(w, 2, NULL, "int64_t back = session->origin[b] > 0 ? MODEL_LOOKBACK - 1 : 0;");
-        write_line(w, 2, NULL, "if (pos[b] - back < session->origin[b])");
-        write_line(w, 3, NULL, "return 0; // what it looks at is gone");
-    }
-    write_lines(w, accessors_tail);
-    if (slides(x))
-        write_slide(x, w);
-    write_lines(w, step_head);
-    if (slides(x)) {
-        write_line(w, 1, NULL, "if (length > 0)");
-        write_line(w, 2, NULL, "length = make_room(session, pos, count);");
-    }
-    const char *test =
-        arena_printf(arena_of(x), "if (length == 0 || %s > session->arena_bytes)", bytes.data);
+    write_lines(w, run_head);
+    const char *test = arena_printf(arena_of(x), "if (%s > session->arena_bytes)", bytes.data);
     if (writer_fits(1, test)) {
         write_line(w, 1, NULL, "%s", test);
     } else {
-        write_line(w, 1, NULL, "if (length == 0 ||");
-        write_line(w, 1, NULL, "    %s > session->arena_bytes)", bytes.data);
+        write_line(w, 1, NULL, "if (%s >", bytes.data);
+        write_line(w, 1, NULL, "    session->arena_bytes)");
     }
     write_line(w, 2, NULL, "return false;");
     if (x->step->uses_work)
@@ -453,6 +475,25 @@ static void write_step(const Export *x, Writer *w) {
     write_step_call(x, w);
     write_line(w, 1, NULL, "return true;");
     write_line(w, 0, NULL, "}");
+    write_blank(w);
+}
+
+static void write_step(const Export *x, Writer *w) {
+    write_lines(w, accessors);
+    if (slides(x)) {
+        write_line(w, 2, NULL, "int64_t back = session->origin[b] > 0 ? MODEL_LOOKBACK - 1 : 0;");
+        write_line(w, 2, NULL, "if (pos[b] - back < session->origin[b])");
+        write_line(w, 3, NULL, "return 0; // what it looks at is gone");
+    }
+    write_lines(w, accessors_tail);
+    if (slides(x))
+        write_slide(x, w);
+    write_run(x, w);
+    write_lines(w, step_head);
+    if (slides(x))
+        write_line(w, 1, NULL, "length = make_room(session, pos, count);");
+    write_lines(w, step_tail);
+    write_prefill_c(x, w);
 }
 
 void write_session_c(const Export *x, Writer *w) {

@@ -35,6 +35,8 @@ void write_slide_sizes(const Export *x, Writer *w);          // into session_new
 void write_slide(const Export *x, Writer *w);                // what makes room
 const char *state_name(const Export *x, Val v);              // in C; NULL: it is not used
 StateAxes state_axes(const Export *x, const CoreType *type); // of a state
+void write_prefill_h(Writer *w);                             // a text into a row (c_prefill.c)
+void write_prefill_c(const Export *x, Writer *w);
 
 // The same with hand-written entries (c_written.c).
 void write_written_h(const Export *x, Writer *w);

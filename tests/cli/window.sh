@@ -35,6 +35,43 @@ for chunk in 1 5 21 22 128; do
         sed -n 's/cache \([0-9]*\) bytes.*/the cache: \1/p'
     "$SERIN" plan "$TMP/m" --ctx 160 --chunk $chunk | grep cache
 done
+# A text read into a row by session_prefill, while another row is far along.
+cat >"$TMP/c/user.c" <<'END'
+#include "model.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool step(Session *s, int32_t a, int32_t i, int32_t b, int32_t j, float *out) {
+    int32_t tokens[2] = {a, b}, pos[2] = {i, j}, count[2] = {1, 1};
+    return session_step(s, 1, tokens, pos, count, out);
+}
+
+int main(void) {
+    char error[400];
+    static float x[2 * MODEL_VOCAB], y[2 * MODEL_VOCAB];
+    int32_t text[70];
+    ModelFile *file = model_open("weights.bin", error, sizeof error);
+    Session *s = file ? session_new(file, 2, 100, 7, 1) : NULL;
+    Session *t = file ? session_new(file, 2, 100, 1, 1) : NULL;
+    bool good = s && t;
+    for (int32_t i = 0; i < 70; i++)
+        text[i] = (5 * i + 3) % MODEL_VOCAB;
+    for (int32_t i = 0; good && i < 50; i++)
+        good = step(s, 1, i, (3 * i) % MODEL_VOCAB, i, x);
+    good = good && session_prefill(s, 0, text, 70, x) && step(s, 8, 70, 9, 50, x);
+    for (int32_t i = 0; good && i < 71; i++)
+        good = step(t, i < 70 ? text[i] : 8, i, i < 50 ? (3 * i) % MODEL_VOCAB : 9,
+                    i < 50 ? i : 50, y);
+    good = good && memcmp(x, y, MODEL_VOCAB * sizeof(float)) == 0;
+    puts(good && !step(s, 1, 20, 1, 51, x) ? "a prefill beside a row: equal" : "differs");
+    session_free(s);
+    session_free(t);
+    model_close(file);
+    return 0;
+}
+END
+(cd "$TMP/c" && cc -std=c11 -g -fsanitize=address,undefined user.c libmodel.a -lpthread -lm -o user && ./user)
 # In bf16, whose sums go in pairs, windows of odd and of even length.
 mkdir "$TMP/v" && cp examples/verses/model.safetensors "$TMP/v" || exit
 for window in 9 10 32; do

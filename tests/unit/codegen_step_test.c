@@ -120,8 +120,8 @@ static void check_run(Exported *p, const char *flags, const float *want) {
     CHECK(p->m.t, same);
 }
 
-// Two sessions of one file, interleaved, one of them with a row that starts anew; what is no chunk
-// is refused.
+// Two sessions of one file, interleaved, one of them with rows that start anew, token by token and
+// by a prefill that leaves the other row alone; what is no chunk is refused.
 static const char user_text[] =
     "#include \"model.h\"\n"
     "#include <stdlib.h>\n"
@@ -151,6 +151,24 @@ static const char user_text[] =
     "    }\n"
     "    if (memcmp(x, y + MODEL_VOCAB, row) != 0 || memcmp(x + MODEL_VOCAB, y, row) != 0)\n"
     "        return 5;\n"
+    "    int32_t text[5] = {0, 1, 2, 3, 4}, bad[2] = {1, MODEL_VOCAB};\n"
+    "    for (int32_t i = 0; i < 5; i++)\n"
+    "        text[i] = 9 - i;\n"
+    "    if (!session_prefill(s, 0, text, 5, x) || !step(s, 1, 3, 5, x) || !step(t, 3, 1, 5, y) "
+    "||\n"
+    "        memcmp(x + MODEL_VOCAB, y, row) != 0)\n"
+    "        return 7;\n"
+    "    session_clear(t, 1);\n"
+    "    for (int i = 0; i < 6; i++) {\n"
+    "        if (!step(t, 3, i < 5 ? 9 - i : 1, i < 5 ? i : 5, y))\n"
+    "            return 8;\n"
+    "    }\n"
+    "    if (memcmp(x, y + MODEL_VOCAB, row) != 0)\n"
+    "        return 9;\n"
+    "    if (session_prefill(s, 2, text, 5, x) || session_prefill(s, -1, text, 5, x) ||\n"
+    "        session_prefill(s, 0, text, 0, x) || session_prefill(s, 0, text, 9, x) ||\n"
+    "        session_prefill(s, 0, bad, 2, x))\n"
+    "        return 10;\n"
     "    if (step(s, 1, 1, 8, x) || step(s, MODEL_VOCAB, 1, 5, x) || step(s, 1, 1, -1, x))\n"
     "        return 6;\n"
     "    session_free(s);\n"
@@ -198,9 +216,9 @@ static void test_program(Test *t, const char *name, const char *cc, const char *
 }
 
 int main(int argc, char **argv) {
-    static const char *const names[] = {"convolution",      "cumulative_mean", "cumulative_sum",
-                                        "linear_attention", "mask_mulexp_max", "layers_bf16",
-                                        "read_first",       "window",          "c_names"};
+    static const char *const names[] = {
+        "convolution",     "cumulative_mean", "cumulative_sum", "layers_window", "linear_attention",
+        "mask_mulexp_max", "layers_bf16",     "read_first",     "window",        "c_names"};
     Test t = {.state = 5};
     for (int i = 1; i < argc; i++)
         test_program(&t, argv[i], "gcc", "-O1");
