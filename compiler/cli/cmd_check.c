@@ -92,7 +92,7 @@ static void print_proof(const Model *m) {
 static void print_model(Model *m) {
     Count n = {0};
     core_weights(m->core, m->entry->self, count_one, &n);
-    printf("inference serve: model %s\n", m->serve.model->name);
+    printf("-- inference --\ninference serve: model %s\n", m->serve.model->name);
     const char *elements =
         n.elements < 0 ? "2^63 and more" : arena_printf(m->a, "%lld", (long long)n.elements);
     printf("    weights : %s in %lld tensors, from %s%s\n", elements, (long long)n.tensors,
@@ -107,6 +107,10 @@ static void print_model(Model *m) {
     else
         printf("    context : whole, no bound\n");
     print_cache(m);
+    if (m->serve.max_batch)
+        printf("    batching: at most %lld texts at once, others wait\n",
+               (long long)m->serve.max_batch);
+    printf("    ignored : nothing\n");
 }
 
 // Without weights a program's dimensions may still be open; its types hold for all of them.
