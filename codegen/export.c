@@ -108,6 +108,16 @@ static const char *cache_text(const Export *x) {
         (long long)x->o->step->max_rows);
 }
 
+static const char usage[] =
+    "\n"
+    "    char error[400];\n"
+    "    ModelFile *file = model_open(\"weights.bin\", error, sizeof error);\n"
+    "    Session *session = session_new(file, 1, MODEL_CONTEXT, MODEL_CHUNK, 0);\n"
+    "    float *logits = malloc(MODEL_VOCAB * sizeof *logits);\n"
+    "    session_prefill(session, 0, prompt, length, logits);  // those after the prompt\n"
+    "    int32_t pos = length, one = 1;\n"
+    "    session_step(session, 1, &token, &pos, &one, logits); // and after one more token\n";
+
 static void add_readme(Export *x) {
     const CodegenOptions *o = x->o;
     StrBuf b = strbuf_new(arena_of(x));
@@ -136,7 +146,8 @@ static void add_readme(Export *x) {
     if (o->fixed)
         strbuf_printf(&b, "Every token is computed from a padded text of that many.\n");
     strbuf_printf(&b, "%s", cache_text(x));
-    strbuf_printf(&b, "\nTo use it from another program: link `libmodel.a`, and see `model.h`.\n");
+    strbuf_printf(&b, "\nTo use it from another program: link `libmodel.a`, and see `model.h`.\n%s",
+                  x->step ? usage : "");
     add_file(x, "README.md", &b);
 }
 
