@@ -19,13 +19,20 @@ void rt_bpe_init(RtBpe *bpe) {
         bpe->byte_id[byte] = -1;
 }
 
-void rt_bpe_free(RtBpe *bpe) {
-    free(bpe->pieces);
+void rt_bpe_end_encoding(RtBpe *bpe) {
     free(bpe->merges);
     free(bpe->names);
-    free(bpe->texts);
     free(bpe->by_name);
     free(bpe->by_pair);
+    bpe->merges = NULL;
+    bpe->names = NULL;
+    bpe->by_name = bpe->by_pair = NULL;
+}
+
+void rt_bpe_free(RtBpe *bpe) {
+    rt_bpe_end_encoding(bpe);
+    free(bpe->pieces);
+    free(bpe->texts);
     rt_bpe_init(bpe);
 }
 

@@ -75,6 +75,9 @@ typedef struct RtBpeScratch RtBpeScratch; // buffers of rt_bpe_word, kept betwee
 void rt_bpe_init(RtBpe *bpe);
 void rt_bpe_free(RtBpe *bpe);
 
+// Releases all but the pieces' texts: names and merges are no longer found.
+void rt_bpe_end_encoding(RtBpe *bpe);
+
 // Makes room once, before anything is added. False: over a limit, or out of memory.
 bool rt_bpe_reserve(RtBpe *bpe, uint64_t vocab, uint64_t merges, RtError *err);
 

@@ -43,6 +43,16 @@ void rt_tokenizer_free(RtTokenizer *tokenizer) {
     free(tokenizer);
 }
 
+void rt_tokenizer_end_encoding(RtTokenizer *tokenizer) {
+    rt_bpe_end_encoding(&tokenizer->bpe);
+    rt_split_free(&tokenizer->split);
+}
+
+uint64_t rt_tokenizer_bytes(const RtTokenizer *tokenizer) {
+    const RtBpe *bpe = &tokenizer->bpe;
+    return (uint64_t)bpe->room * sizeof *bpe->pieces + bpe->names_size + 1;
+}
+
 char *rt_tokenizer_nfc(const char *text, size_t size, size_t *out_size, RtError *err) {
     utf8proc_uint8_t *out = NULL;
     size_t marks = 0;
@@ -162,6 +172,8 @@ bool rt_tokenizer_encode(const RtTokenizer *tokenizer, const char *text, size_t 
                          int32_t **ids, size_t *count, RtError *err) {
     *ids = NULL;
     *count = 0;
+    if (!tokenizer->bpe.by_name)
+        return rt_fail(err, "the tokenizer is kept for decoding alone");
     if (!check_text(text, size, err))
         return false;
     Encoding e = {.tokenizer = tokenizer, .control = control, .err = err};

@@ -51,6 +51,13 @@ bool rt_tokenizer_is_end(const RtTokenizer *tokenizer, int32_t id);
 size_t rt_tokenizer_before(const RtTokenizer *tokenizer, const int32_t **ids);
 size_t rt_tokenizer_after(const RtTokenizer *tokenizer, const int32_t **ids);
 
+// Frees what only encoding needs, more than half of the memory: from now on texts are refused, and
+// ids decoded as before.
+void rt_tokenizer_end_encoding(RtTokenizer *tokenizer);
+
+// Bytes of the vocabulary that are left then.
+uint64_t rt_tokenizer_bytes(const RtTokenizer *tokenizer);
+
 // Encodes text alone. control: the names of control tokens in the text become those tokens; where
 // false (text from a user) they are spelt out. *ids is new (free it; NULL where *count is 0).
 // False with *err set: not UTF-8, too long, a byte without a token, a splitting rule that gives up.

@@ -317,3 +317,10 @@ const RtGguf *rt_weights_gguf(const RtWeights *w) {
 size_t rt_weights_files(const RtWeights *w) {
     return w->count;
 }
+
+uint64_t rt_weights_bytes(const RtWeights *weights) {
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < weights->count; i++)
+        bytes += weights->parts[i].file.size;
+    return bytes;
+}

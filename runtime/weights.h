@@ -34,7 +34,8 @@ const RtTensor *rt_weights_find(const RtWeights *weights, const char *name); // 
 // The GGUF metadata, or NULL where the weights are safetensors.
 const RtGguf *rt_weights_gguf(const RtWeights *weights);
 
-// How many files are mapped.
+// How many files are mapped, and their bytes.
 size_t rt_weights_files(const RtWeights *weights);
+uint64_t rt_weights_bytes(const RtWeights *weights);
 
 #endif

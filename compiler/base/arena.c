@@ -1,4 +1,4 @@
-// Arena: a chain of blocks that grow by doubling up to 1 MiB; large requests get a block of their
+// Arena: a chain of blocks that grow by doubling up to 256 KiB; large requests get a block of their
 // own.
 #include "base/arena.h"
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #define FIRST_BLOCK ((size_t)16 << 10)
-#define LARGEST_BLOCK ((size_t)1 << 20)
+#define LARGEST_BLOCK ((size_t)256 << 10)
 #define FIRST_POPULATED ((size_t)128 << 10)
 #define ALIGNMENT sizeof(max_align_t)
 
@@ -21,8 +21,11 @@ struct Block {
 };
 
 struct Arena {
-    Block *top;  // block that allocations come from
-    size_t next; // size of the next block
+    Block *top;             // block that allocations come from
+    size_t next;            // size of the next block
+    Arena *child;           // the youngest
+    Arena *parent;          // or NULL
+    Arena *older, *younger; // its parent's other children
 };
 
 static void *need(void *p) {
@@ -39,9 +42,29 @@ Arena *arena_new(void) {
     return a;
 }
 
+Arena *arena_child(Arena *parent) {
+    Arena *a = arena_new();
+    a->parent = parent;
+    a->older = parent->child;
+    if (a->older)
+        a->older->younger = a;
+    parent->child = a;
+    return a;
+}
+
+static void leave_parent(Arena *a) {
+    if (a->older)
+        a->older->younger = a->younger;
+    *(a->younger ? &a->younger->older : &a->parent->child) = a->older;
+}
+
 void arena_free(Arena *a) {
     if (!a)
         return;
+    while (a->child)
+        arena_free(a->child);
+    if (a->parent)
+        leave_parent(a);
     for (Block *b = a->top; b;) {
         Block *next = b->next;
         free(b);

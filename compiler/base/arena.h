@@ -8,7 +8,10 @@
 typedef struct Arena Arena;
 
 Arena *arena_new(void);
-void arena_free(Arena *a);
+void arena_free(Arena *a); // NULL is allowed
+
+// An arena that goes with its parent, unless it is freed before.
+Arena *arena_child(Arena *parent);
 
 // Zeroed memory, aligned for any type. Owned by the arena.
 void *arena_alloc(Arena *a, size_t size);

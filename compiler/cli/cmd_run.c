@@ -145,14 +145,17 @@ static int run_text(Model *m, const Args *args, const char *text) {
         report(m->s, (Span){0}, E7004, "the prompt is empty: give some text");
         code = EXIT_WRONG;
     }
-    if (code == EXIT_FINE)
+    if (code == EXIT_FINE) {
+        rt_tokenizer_end_encoding(t);
         code = model_lower(m, args, (int64_t)count);
+    }
     if (code == EXIT_FINE)
         code = model_match_weights(m);
     if (code == EXIT_FINE)
         code = model_derive(m);
     if (code == EXIT_FINE)
         code = model_slide(m);
+    model_forget_proof(m);
     if (code == EXIT_FINE)
         code = answer(m, args, t, ids, (int64_t)count);
     free(ids);

@@ -21,6 +21,7 @@ static const Flag flags[] = {
     {"--whole", FLAG_BOOL, NULL, "no cache: the whole context for every token"},
     {"--logits", FLAG_TEXT, "FILE", "writes the logits of each row's last token, f32"},
     {"--threads", FLAG_INT, "N", "0: one for each processor (0)"},
+    {"--memory", FLAG_BOOL, NULL, "prints the memory planned and used to stderr"},
     {"--json", FLAG_BOOL, NULL, "the answer as one JSON object"},
 };
 
@@ -137,7 +138,8 @@ static int generate_all(Model *m, const Args *args, Prompts p) {
     GenerateOptions o = {.chunk = args_int(args, "--chunk", 0),
                          .threads = (int)args_int(args, "--threads", 0),
                          .rows = args_int(args, "--rows", 0),
-                         .whole = args_has(args, "--whole")};
+                         .whole = args_has(args, "--whole"),
+                         .memory = args_has(args, "--memory")};
     bool steps = m->step || (m->decode && !o.whole);
     if (logits && !steps && m->serve.ids)
         return usage_error("--logits: `%s` gives tokens, and no step is derived that gives logits",
@@ -184,6 +186,7 @@ static int serve(Arena *a, const Args *args, Model *m) {
         code = model_derive(m);
     if (code == EXIT_FINE)
         code = model_slide(m);
+    model_forget_proof(m);
     return code == EXIT_FINE ? generate_all(m, args, p) : code;
 }
 

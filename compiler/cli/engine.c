@@ -26,33 +26,47 @@ static bool size_of(void *ctx, const Dim *symbol, int64_t *value) {
     return symbol == p->B || symbol == p->Cap;
 }
 
-static bool allocate_state(Engine *e, int i) {
+// The shape of state i, and its bytes. False if they leave 63 bits.
+static bool shape_state(Engine *e, int i) {
     const CoreType *type = e->m->step->states[i].type;
     Tensor *t = &e->states[i];
-    uint64_t bytes = (uint64_t)dtype_size(type->dtype);
+    int64_t bytes = dtype_size(type->dtype);
     *t = (Tensor){.dtype = type->dtype, .rank = type->rank};
     for (int k = 0; k < type->rank; k++) {
         if (!dim_eval(type->dims[k], size_of, e, &t->dims[k]) ||
-            __builtin_mul_overflow(bytes, (uint64_t)t->dims[k], &bytes))
+            __builtin_mul_overflow(bytes, t->dims[k], &bytes))
             return false;
     }
-    t->data = calloc(bytes ? bytes : 1, 1);
-    return t->data != NULL;
+    e->state_bytes[i] = bytes;
+    return !__builtin_add_overflow(e->memory.cache, bytes, &e->memory.cache);
 }
 
-static bool allocate(Engine *e) {
+static bool shape(Engine *e) {
     int n = e->m->step->state_count;
     e->args = NEW_N(e->m->a, Tensor, n + 4);
     e->states = e->args + 3 + (e->m->step->origin != 0);
+    e->state_bytes = NEW_N(e->m->a, int64_t, n + 1);
     e->origin = NEW_N(e->m->a, int32_t, e->rows);
-    e->batch = NEW_N(e->m->a, int32_t, e->rows * e->chunk);
     e->pos = NEW_N(e->m->a, int32_t, e->rows);
     e->count = NEW_N(e->m->a, int32_t, e->rows);
     e->used = NEW_N(e->m->a, bool, e->rows);
+    for (int i = 0; i < n; i++) {
+        if (!shape_state(e, i)) {
+            report(e->m->s, (Span){0}, E8001, "the memory of the cache is beyond 63 bits");
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool allocate(Engine *e) {
+    e->batch = NEW_N(e->m->a, int32_t, e->rows * e->chunk);
     e->logits = NEW_N(e->m->a, float, e->m->vocab);
     e->order = NEW_N(e->m->a, int32_t, e->m->vocab);
-    for (int i = 0; i < n; i++) {
-        if (!allocate_state(e, i)) {
+    for (int i = 0; i < e->m->step->state_count; i++) {
+        int64_t bytes = e->state_bytes[i];
+        e->states[i].data = calloc((size_t)(bytes ? bytes : 1), 1);
+        if (!e->states[i].data) {
             report(e->m->s, (Span){0}, E7004,
                    "no memory for the cache of %lld positions, %lld rows", (long long)e->capacity,
                    (long long)e->rows);
@@ -62,24 +76,70 @@ static bool allocate(Engine *e) {
     return true;
 }
 
-bool engine_start(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chunk, int threads) {
+// ---- Planning and starting ---------------------------------------------------------------------
+
+static bool call_step(Engine *e, int64_t width, Tensor *logits);
+
+static bool new_interp(Engine *e, bool dry) {
     char error[512];
-    *e = (Engine){.m = m, .rows = rows, .chunk = chunk};
+    e->it = interp_new(e->m->step_core, e->pool);
+    if (dry)
+        interp_dry(e->it);
+    e->self = interp_block(e->it, e->m->step->fn->self, dry ? model_weight_type : model_weight,
+                           e->m, error, sizeof error);
+    if (!e->self)
+        report(e->m->s, (Span){0}, E7004, "%s", error);
+    return e->self != NULL;
+}
+
+// A step of `width` tokens that fills the states to the last position.
+static bool plan_step(Engine *e, int64_t width) {
+    Tensor logits;
+    for (int64_t b = 0; b < e->rows; b++) {
+        e->pos[b] = (int32_t)(e->capacity - width);
+        e->count[b] = (int32_t)width;
+    }
+    return call_step(e, width, &logits);
+}
+
+bool engine_plan(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chunk, int threads) {
+    *e = (Engine){.m = m, .rows = rows, .chunk = chunk < length ? chunk : length};
     e->capacity = opt_step_capacity(m->step, length, chunk);
-    if (!allocate(e))
+    if (!shape(e))
         return false;
     e->pool = rt_pool_new(threads);
-    e->it = interp_new(m->step_core, e->pool);
-    e->self = interp_block(e->it, m->step->fn->self, model_weight, m, error, sizeof error);
-    if (!e->self)
-        report(m->s, (Span){0}, E7004, "%s", error);
-    return e->self != NULL;
+    if (!new_interp(e, true))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        if (!plan_step(e, i ? 1 : e->chunk))
+            return false;
+        e->layouts[i] = interp_layout(e->it);
+    }
+    InterpMemory need = interp_memory(e->it);
+    e->memory.arena = (int64_t)need.arena;
+    e->memory.scratch = (int64_t)need.scratch;
+    e->memory.threads = rt_pool_threads(e->pool);
+    interp_release(e->it);
+    e->planned = e->it;
+    e->it = NULL;
+    return true;
+}
+
+bool engine_start(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chunk, int threads) {
+    if (!engine_plan(e, m, rows, length, chunk, threads) || !allocate(e) || !new_interp(e, false))
+        return false;
+    if (interp_reserve(e->it, (uint64_t)e->memory.arena, (uint64_t)e->memory.scratch))
+        return true;
+    report(m->s, (Span){0}, E7004, "no memory for the temporaries of %lld rows, %lld tokens each",
+           (long long)rows, (long long)e->chunk);
+    return false;
 }
 
 void engine_end(Engine *e) {
     for (int i = 0; e->states && i < e->m->step->state_count; i++)
         free((void *)e->states[i].data);
     interp_free(e->it);
+    interp_free(e->planned);
     rt_pool_free(e->pool);
     *e = (Engine){0};
 }
@@ -173,6 +233,7 @@ static int64_t fill_batch(Engine *e, Sequence *const *rows) {
     return width;
 }
 
+// Of a dry run, pos and count alone are given.
 static bool call_step(Engine *e, int64_t width, Tensor *logits) {
     const StepPlan *p = e->m->step;
     char error[512];
@@ -191,6 +252,7 @@ static bool call_step(Engine *e, int64_t width, Tensor *logits) {
     interp_bind(e->it, p->C, width);
     interp_bind(e->it, p->Cap, e->capacity);
     interp_bind(e->it, p->L, last);
+    interp_lay_out(e->it, e->layouts[width == 1]);
     int count = (int)(e->states - e->args) + p->state_count;
     if (interp_call(e->it, p->fn, e->self, count, args, logits, error, sizeof error))
         return true;

@@ -19,17 +19,28 @@ typedef struct {
     float *logits;     // [vocab] or NULL: takes those of the last token, before the filters
 } Sequence;
 
+// Bytes that are asked for before the first token.
+typedef struct {
+    int64_t cache;   // states
+    int64_t arena;   // values of a step
+    int64_t scratch; // working memory of one comprehension on all threads
+    int threads;     // how many these are
+} EngineMemory;
+
 typedef struct {
     Model *m;
     RtPool *pool;
-    Interp *it;
+    Interp *it, *planned; // the second ran dry: `layouts` are its
     InterpBlock *self;
     int64_t rows;     // of the batch
     int64_t capacity; // positions that a state holds: where they slide, less than a text's
     int64_t chunk;    // most tokens of a row at a time
-    Tensor *args;     // of the step: tokens, pos, count, if they slide origin, then the states
-    Tensor *states;   // one for each kept value; the memory is the engine's
-    int32_t *batch;   // [rows, chunk]
+    EngineMemory memory;
+    const InterpLayout *layouts[2]; // of a step of `chunk` tokens, and of one token
+    Tensor *args;         // of the step: tokens, pos, count, if they slide origin, then the states
+    Tensor *states;       // one for each kept value; the memory is the engine's
+    int64_t *state_bytes; // of each
+    int32_t *batch;       // [rows, chunk]
     int32_t *pos, *count;
     int32_t *origin; // position that a row's states begin at: above 0 where they slide
     bool *used;      // by row: its states were written
@@ -37,8 +48,12 @@ typedef struct {
     int32_t *order;  // [vocab], scratch of the filters
 } Engine;
 
-// Prepares `rows` rows for sequences of up to `length` tokens, read at most `chunk` at a time;
-// m->step is there. False after a diagnostic.
+// The memory of a session for sequences of up to `length` tokens, read at most `chunk` at a time,
+// in e->memory: m->step, which is there, is run dry, at its longest and for one token. No weight is
+// read, nor need be there. False after a diagnostic. engine_end in any case.
+bool engine_plan(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chunk, int threads);
+
+// Prepares the same. False after a diagnostic.
 bool engine_start(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chunk, int threads);
 
 // Feeds the sequence of each of the engine's rows, unless it is done, its next tokens, at most a

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { CHUNK = 128 }; // tokens of a prompt at a time, where nothing else is asked for
 
@@ -66,31 +67,108 @@ static bool check_prompt(Model *m, const Sequence *s) {
     return true;
 }
 
+void tell_memory(const EngineMemory *planned, const Interp *it) {
+    InterpMemory used = interp_memory(it);
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    fprintf(stderr,
+            "cache %lld bytes, arena %lld bytes (%llu used), scratch %lld bytes (%llu used), "
+            "outside %llu bytes, resident %lld bytes\n",
+            (long long)planned->cache, (long long)planned->arena, (unsigned long long)used.arena,
+            (long long)planned->scratch, (unsigned long long)used.scratch,
+            (unsigned long long)used.outside, (long long)usage.ru_maxrss * 1024);
+}
+
+int64_t longest(const Sequence *rows, int64_t count) {
+    int64_t most = 1;
+    for (int64_t b = 0; b < count; b++)
+        most = rows[b].most > most ? rows[b].most : most;
+    return most;
+}
+
 // ---- The whole context at each token -----------------------------------------------------------
 
 typedef struct {
     Model *m;
     RtPool *pool;
-    Interp *it;
+    Interp *it, *planned;           // the second ran dry: `layouts` are its
+    const InterpLayout *layouts[2]; // of the entry or `flat`, of the greedy entry
     InterpBlock *self;
     const CoreFn *flat; // what gives logits instead of tokens; or NULL
     float *logits;      // [vocab], for entries that return logits
     int32_t *order;     // [vocab], scratch
+    EngineMemory memory;
 } Whole;
 
-static bool whole_start(Whole *w, Model *m, const GenerateOptions *o) {
+static bool whole_interp(Whole *w, bool dry) {
+    Model *m = w->m;
     char error[512];
-    *w = (Whole){.m = m, .pool = rt_pool_new(o->threads), .flat = o->logits ? m->step->flat : NULL};
     w->it = interp_new(w->flat ? m->step_core : m->core, w->pool);
+    if (dry)
+        interp_dry(w->it);
     if (w->flat)
         interp_bind(w->it, m->step->B, 1);
-    w->logits = NEW_N(m->a, float, m->vocab);
-    w->order = NEW_N(m->a, int32_t, m->vocab);
     const CoreFn *fn = w->flat ? w->flat : m->entry;
-    w->self = interp_block(w->it, fn->self, model_weight, m, error, sizeof error);
+    w->self = interp_block(w->it, fn->self, dry ? model_weight_type : model_weight, m, error,
+                           sizeof error);
     if (!w->self)
         report(m->s, (Span){0}, E7004, "%s", error);
     return w->self != NULL;
+}
+
+// Calls the entry for `n` tokens; key [2] i64.
+static bool whole_call(Whole *w, const CoreFn *fn, int64_t n, const int32_t *tokens,
+                       const int64_t *key, const float *temperature, Tensor *result) {
+    Model *m = w->m;
+    char error[512];
+    Tensor args[3] = {0};
+    if (m->key >= 0)
+        args[m->key] = (Tensor){.dtype = DT_I64, .rank = 1, .dims = {2}, .data = key};
+    if (m->temperature >= 0)
+        args[m->temperature] = (Tensor){.dtype = DT_F32, .data = temperature};
+    args[m->tokens] = (Tensor){.dtype = DT_I32, .rank = 2, .dims = {1, n}, .data = tokens};
+    if (m->length)
+        interp_bind(w->it, m->length, n);
+    interp_lay_out(w->it, w->layouts[fn == m->greedy]);
+    int count = 1 + (m->key >= 0) + (m->temperature >= 0);
+    if (interp_call(w->it, fn, w->self, count, args, result, error, sizeof error))
+        return true;
+    report(m->s, (Span){0}, E7004, "%s", error);
+    return false;
+}
+
+// The memory of calls for at most `length` tokens.
+static bool whole_plan(Whole *w, int64_t length) {
+    Model *m = w->m;
+    Tensor result;
+    int64_t n = m->window ? m->window : length;
+    bool good = whole_interp(w, true);
+    for (int i = 0; good && i < (w->flat ? 1 : 2); i++) {
+        const CoreFn *fn = w->flat ? w->flat : i ? m->greedy : m->entry;
+        good = whole_call(w, fn, n, NULL, NULL, NULL, &result);
+        w->layouts[i] = interp_layout(w->it);
+    }
+    InterpMemory need = interp_memory(w->it);
+    w->memory = (EngineMemory){.arena = (int64_t)need.arena,
+                               .scratch = (int64_t)need.scratch,
+                               .threads = rt_pool_threads(w->pool)};
+    interp_release(w->it);
+    w->planned = w->it;
+    w->it = NULL;
+    return good;
+}
+
+static bool whole_start(Whole *w, Model *m, int64_t length, const GenerateOptions *o) {
+    *w = (Whole){.m = m, .pool = rt_pool_new(o->threads), .flat = o->logits ? m->step->flat : NULL};
+    w->logits = NEW_N(m->a, float, m->vocab);
+    w->order = NEW_N(m->a, int32_t, m->vocab);
+    if (!whole_plan(w, length) || !whole_interp(w, false))
+        return false;
+    if (interp_reserve(w->it, (uint64_t)w->memory.arena, (uint64_t)w->memory.scratch))
+        return true;
+    report(m->s, (Span){0}, E7004, "no memory for the temporaries of %lld tokens",
+           (long long)length);
+    return false;
 }
 
 // The token of an entry's result: itself, or by the logits of the last position.
@@ -109,27 +187,15 @@ static int32_t result_token(Whole *w, const Tensor *t, const Sequence *s) {
 
 static bool whole_next(Whole *w, Sequence *s) {
     Model *m = w->m;
-    char error[512];
     bool greedy = s->temperature == 0;
     int64_t n = m->window ? m->window : s->length, step = s->length - s->prompt + 1;
     RtKey child = rt_child(s->key, (uint32_t)step);
     int64_t key[2] = {child.word[0], child.word[1]};
     float temperature = greedy || !m->serve.ids ? 1.0f : s->temperature; // logits: at the draw
-    Tensor args[3] = {0}, result = {0};
-    if (m->key >= 0)
-        args[m->key] = (Tensor){.dtype = DT_I64, .rank = 1, .dims = {2}, .data = key};
-    if (m->temperature >= 0)
-        args[m->temperature] = (Tensor){.dtype = DT_F32, .data = &temperature};
-    args[m->tokens] = (Tensor){.dtype = DT_I32, .rank = 2, .dims = {1, n}};
-    args[m->tokens].data = s->tokens + s->length - n;
-    if (m->length)
-        interp_bind(w->it, m->length, n);
-    int count = 1 + (m->key >= 0) + (m->temperature >= 0);
+    Tensor result = {0};
     const CoreFn *fn = w->flat ? w->flat : greedy ? m->greedy : m->entry;
-    if (!interp_call(w->it, fn, w->self, count, args, &result, error, sizeof error)) {
-        report(m->s, (Span){0}, E7004, "%s", error);
+    if (!whole_call(w, fn, n, s->tokens + s->length - n, key, &temperature, &result))
         return false;
-    }
     s->tokens[s->length] = result_token(w, &result, s);
     s->done = ++s->length == s->most;
     return true;
@@ -138,7 +204,7 @@ static bool whole_next(Whole *w, Sequence *s) {
 static bool generate_whole(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
                            OnToken *on_token, void *ctx) {
     Whole w;
-    bool good = whole_start(&w, m, o);
+    bool good = whole_start(&w, m, longest(rows, count), o);
     for (int64_t b = 0; good && b < count; b++) {
         while (good && !rows[b].done) {
             good = whole_next(&w, &rows[b]);
@@ -146,7 +212,10 @@ static bool generate_whole(Model *m, Sequence *rows, int64_t count, const Genera
                 rows[b].done = true;
         }
     }
+    if (good && o->memory)
+        tell_memory(&w.memory, w.it);
     interp_free(w.it);
+    interp_free(w.planned);
     rt_pool_free(w.pool);
     return good;
 }
@@ -185,23 +254,44 @@ static void tell(const Queue *q, OnToken *on_token, void *ctx) {
 static bool generate_steps(Model *m, Sequence *all, int64_t count, const GenerateOptions *o,
                            OnToken *on_token, void *ctx) {
     Engine e;
-    int64_t length = 1, limit = o->rows ? o->rows : model_max_rows(m);
+    int64_t limit = o->rows ? o->rows : model_max_rows(m);
     Queue q = {.all = all, .count = count, .row_count = limit < count ? limit : count};
     q.rows = NEW_N(m->a, Sequence *, q.row_count);
     q.before = NEW_N(m->a, int64_t, q.row_count);
-    for (int64_t i = 0; i < count; i++)
-        length = all[i].most > length ? all[i].most : length;
     while (q.next < q.row_count) {
         q.rows[q.next] = &all[q.next];
         q.next++;
     }
-    bool good = engine_start(&e, m, q.row_count, length, o->chunk ? o->chunk : CHUNK, o->threads);
+    bool good = engine_start(&e, m, q.row_count, longest(all, count), o->chunk ? o->chunk : CHUNK,
+                             o->threads);
     while (good && fill_rows(&q)) {
         good = engine_step(&e, q.rows);
         if (good && on_token)
             tell(&q, on_token, ctx);
     }
+    if (good && o->memory)
+        tell_memory(&e.memory, e.it);
     engine_end(&e);
+    return good;
+}
+
+bool generate_plan(Model *m, int64_t rows, int64_t context, int64_t chunk, int threads,
+                   EngineMemory *memory) {
+    bool good;
+    if (m->decode)
+        return written_plan(m, context, chunk, threads, memory);
+    if (m->step) {
+        Engine e;
+        good = engine_plan(&e, m, rows, context, chunk, threads);
+        *memory = e.memory;
+        engine_end(&e);
+        return good;
+    }
+    Whole w = {.m = m, .pool = rt_pool_new(threads)};
+    good = whole_plan(&w, context);
+    *memory = w.memory;
+    interp_free(w.planned);
+    rt_pool_free(w.pool);
     return good;
 }
 

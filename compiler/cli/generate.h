@@ -10,6 +10,7 @@ typedef struct {
     int64_t rows;  // sequences at once, with the step; 0: model_max_rows
     bool whole;    // the whole context at each token, though a step is there
     bool logits;   // with `whole`: by the logits that the step was derived from; m->step is there
+    bool memory;   // prints to stderr what was planned and what was used
 } GenerateOptions;
 
 // Called for each token of a sequence; false ends it.
@@ -28,6 +29,20 @@ Sequence sequence_new(Arena *a, const int32_t *prompt, int64_t count, int64_t to
 bool generate(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o, OnToken *on_token,
               void *ctx);
 
+// Positions that the longest row will have.
+int64_t longest(const Sequence *rows, int64_t count);
+
 // The same by the model's own `prefill` and `decode` (m->decode is there), row after row.
 bool generate_written(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
                       OnToken *on_token, void *ctx);
+
+// Prints what was planned, what of it a run has used, and the greatest resident size so far.
+void tell_memory(const EngineMemory *planned, const Interp *it);
+
+// The memory that `generate` takes for `rows` rows of `context` positions, whatever their prompts
+// are. No weight is read. False after a diagnostic.
+bool generate_plan(Model *m, int64_t rows, int64_t context, int64_t chunk, int threads,
+                   EngineMemory *memory);
+
+// The same with a hand-written cache.
+bool written_plan(Model *m, int64_t context, int64_t chunk, int threads, EngineMemory *memory);

@@ -1,5 +1,6 @@
 // serin: the command line. The commands are a table; help is printed from it.
 #include "cli/cli.h"
+#include <malloc.h>
 #include <string.h>
 
 static const Command *const commands[] = {
@@ -55,7 +56,16 @@ static int run_command(const Command *c, int argc, char **argv) {
     return code;
 }
 
+// Large blocks go back to the system when they are freed: the front end's memory would else lie
+// beside the weights. The C library raises the threshold as it goes, unless one is set.
+static void set_allocator(void) {
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
+#endif
+}
+
 int main(int argc, char **argv) {
+    set_allocator();
     const char *name = argc > 1 ? argv[1] : "";
     bool help = strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0;
     if (help) {

@@ -76,6 +76,9 @@ Diag *model_report_why(Model *m, DiagCode code, const StepRefusal *why, const Ca
 // block asks for a cache, else W3304. The exit code.
 int model_derive(Model *m);
 
+// Frees the proof that m->step rests on: nothing that runs it needs it.
+void model_forget_proof(Model *m);
+
 // After model_derive: where rows look back no further than a window, the step whose states slide.
 int model_slide(Model *m);
 
@@ -117,6 +120,9 @@ bool model_present(void *model, const char *path);
 
 // The tensor of a parameter, with its row map. False if it is not there.
 bool model_weight(void *model, const char *path, const CoreType *type, Tensor *out);
+
+// The same, or where none is there that fits, its type without data: enough for a dry run.
+bool model_weight_type(void *model, const char *path, const CoreType *type, Tensor *out);
 
 const RtWeights *model_weights(const Model *m); // NULL where they are not there
 

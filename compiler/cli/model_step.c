@@ -79,6 +79,13 @@ int64_t model_max_rows(const Model *m) {
     return m->serve.max_batch > 0 ? m->serve.max_batch : 8;
 }
 
+void model_forget_proof(Model *m) {
+    causal_free(m->causal);
+    m->causal = NULL;
+    if (m->step)
+        m->step->causal = NULL;
+}
+
 int model_slide(Model *m) {
     if (!m->step || m->step->window < 0)
         return EXIT_FINE;
@@ -89,8 +96,12 @@ int model_slide(Model *m) {
     if (entry)
         plan = opt_step_sliding(core, entry, m->serve.batch->dim, m->length, m->tokens,
                                 m->temperature, NULL, &causal);
-    if (!plan || !plan->origin || !plan->state_count)
+    if (!plan || !plan->origin || !plan->state_count) {
+        causal_free(causal);
         return EXIT_FINE; // the whole cache does as well
+    }
+    model_forget_proof(m);
+    m->causal = causal;
     m->step_core = core;
     m->step = plan;
     return model_verify(m, core, "deriving the sliding step");

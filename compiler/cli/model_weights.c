@@ -210,3 +210,15 @@ bool model_weight(void *model, const char *path, const CoreType *type, Tensor *o
         out->rows = checkpoint_rows(m->checkpoint, path, t->dims[0]);
     return true;
 }
+
+bool model_weight_type(void *model, const char *path, const CoreType *type, Tensor *out) {
+    const RtTensor *t = model_tensor(model, path);
+    if (t && model_shape_fits(t, type) && model_dtype_fits(t->format, type->dtype))
+        return model_weight(model, path, type, out);
+    *out = (Tensor){.dtype = type->dtype, .rank = type->rank, .format = RT_F32};
+    for (int i = 0; i < type->rank; i++) {
+        if (!dim_is_const(type->dims[i], &out->dims[i]))
+            return false;
+    }
+    return true;
+}

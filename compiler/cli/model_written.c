@@ -109,9 +109,12 @@ int model_written(Model *m) {
 
 typedef struct {
     Model *m;
-    Interp *it;
+    RtPool *pool;
+    Interp *it, *planned;           // the second ran dry: `layouts` are its
+    const InterpLayout *layouts[2]; // of `prefill` and `decode`
+    EngineMemory memory;
     InterpBlock *self;
-    float *logits;
+    float *logits; // [vocab]; NULL in a dry run
     int32_t *order;
     int64_t chunk; // tokens of a prompt that `prefill` reads at a time
 } Written;
@@ -123,11 +126,13 @@ static bool feed(Written *w, const CoreFn *fn, const int32_t *tokens, int64_t n,
     Tensor args[2] = {{.dtype = DT_I32, .rank = 2, .dims = {1, n}, .data = tokens},
                       {.dtype = DT_I32, .data = &at}},
            result;
+    interp_lay_out(w->it, w->layouts[fn == w->m->decode]);
     if (!interp_call(w->it, fn, w->self, 2, args, &result, error, sizeof error)) {
         report(w->m->s, (Span){0}, E7004, "%s", error);
         return false;
     }
-    memcpy(w->logits, result.data, (size_t)w->m->vocab * sizeof *w->logits);
+    if (w->logits)
+        memcpy(w->logits, result.data, (size_t)w->m->vocab * sizeof *w->logits);
     return true;
 }
 
@@ -162,21 +167,76 @@ static bool generate_row(Written *w, Sequence *s, int64_t row, OnToken *on_token
     return true;
 }
 
+// ---- Memory ------------------------------------------------------------------------------------
+
+static bool fill_block(Written *w, bool dry) {
+    char error[512];
+    w->self = interp_block(w->it, w->m->decode->self, dry ? model_weight_type : model_weight, w->m,
+                           error, sizeof error);
+    if (!w->self)
+        report(w->m->s, (Span){0}, E7004, "%s", error);
+    return w->self != NULL;
+}
+
+// The states lie in the arena too, but are counted apart. `decode` is run twice: what a state is
+// assigned becomes its memory, and the next value takes the other place.
+static bool run_dry(Written *w, int64_t length) {
+    Model *m = w->m;
+    int64_t n = w->chunk < length ? w->chunk : length;
+    w->it = w->planned = interp_new(m->step_core, w->pool);
+    interp_dry(w->it);
+    bool good = fill_block(w, true);
+    int64_t states = (int64_t)interp_memory(w->it).arena;
+    if (good && m->prefill) {
+        interp_bind(w->it, m->prefill_length, n);
+        good = feed(w, m->prefill, NULL, n, 0);
+        w->layouts[0] = interp_layout(w->it);
+    }
+    good = good && feed(w, m->decode, NULL, 1, 0) && feed(w, m->decode, NULL, 1, 0);
+    w->layouts[1] = interp_layout(w->it);
+    InterpMemory need = interp_memory(w->it);
+    w->memory = (EngineMemory){.cache = states,
+                               .arena = (int64_t)need.arena - states,
+                               .scratch = (int64_t)need.scratch,
+                               .threads = rt_pool_threads(w->pool)};
+    interp_release(w->it);
+    w->it = NULL;
+    return good;
+}
+
+bool written_plan(Model *m, int64_t context, int64_t chunk, int threads, EngineMemory *memory) {
+    Written w = {.m = m, .pool = rt_pool_new(threads), .chunk = chunk};
+    bool good = run_dry(&w, context);
+    *memory = w.memory;
+    interp_free(w.planned);
+    rt_pool_free(w.pool);
+    return good;
+}
+
+static bool start(Written *w, int64_t length) {
+    Model *m = w->m;
+    if (!run_dry(w, length))
+        return false;
+    w->logits = NEW_N(m->a, float, m->vocab);
+    w->order = NEW_N(m->a, int32_t, m->vocab);
+    w->it = interp_new(m->step_core, w->pool);
+    if (interp_reserve(w->it, (uint64_t)(w->memory.cache + w->memory.arena),
+                       (uint64_t)w->memory.scratch))
+        return fill_block(w, false);
+    report(m->s, (Span){0}, E7004, "no memory for the cache and the temporaries");
+    return false;
+}
+
 bool generate_written(Model *m, Sequence *rows, int64_t count, const GenerateOptions *o,
                       OnToken *on_token, void *ctx) {
-    char error[512];
-    RtPool *pool = rt_pool_new(o->threads);
-    Written w = {
-        .m = m, .it = interp_new(m->step_core, pool), .chunk = o->chunk ? o->chunk : INT64_MAX};
-    w.logits = NEW_N(m->a, float, m->vocab);
-    w.order = NEW_N(m->a, int32_t, m->vocab);
-    w.self = interp_block(w.it, m->decode->self, model_weight, m, error, sizeof error);
-    bool good = w.self != NULL;
-    if (!good)
-        report(m->s, (Span){0}, E7004, "%s", error);
+    Written w = {.m = m, .pool = rt_pool_new(o->threads), .chunk = o->chunk ? o->chunk : INT64_MAX};
+    bool good = start(&w, longest(rows, count));
     for (int64_t b = 0; good && b < count; b++)
         good = generate_row(&w, &rows[b], b, on_token, ctx);
+    if (good && o->memory)
+        tell_memory(&w.memory, w.it);
     interp_free(w.it);
-    rt_pool_free(pool);
+    interp_free(w.planned);
+    rt_pool_free(w.pool);
     return good;
 }

@@ -33,7 +33,8 @@ static bool fill_state(Filler *f, const CoreMember *m, Member *out) {
     if (!run_dims(f->it, m->type, dims) ||
         !tensor_new(f->it, m->type->dtype, m->type->rank, dims, &s))
         return false;
-    memset(s.buffer->data, 0, s.buffer->size);
+    if (!f->it->dry)
+        memset(s.buffer->data, 0, s.buffer->size);
     out->tensor = s.t;
     out->buffer = s.buffer;
     StateMember *state = NEW(f->it->arena, StateMember);

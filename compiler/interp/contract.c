@@ -252,6 +252,8 @@ static bool product_run(Product *p, const Slot *out, Slot *stage) {
             return false;
         p->y = stage->buffer->data;
     }
+    if (p->c->job->dry)
+        return true;
     double work = (double)p->m.extent * (double)p->n.extent * (double)p->c->k;
     int threads = rt_pool_threads(it->pool);
     if (threads > 1 && p->points >= 2 * threads && work < 4e6 && work * (double)p->points > 1e5) {

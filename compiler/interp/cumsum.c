@@ -56,7 +56,7 @@ bool cumsum_run(Interp *it, const Slot *from, int axis, Slot *out) {
         return run_fail(it, "cumsum along axis %d of %d", axis, from->t.rank);
     bool ok = run_spend(it, (uint64_t)tensor_count(&from->t)) && slot_copy(it, &x, from) &&
               job_plain(it, &x) && tensor_new(it, x.t.dtype, x.t.rank, x.t.dims, out);
-    if (ok && tensor_count(&x.t)) {
+    if (ok && tensor_count(&x.t) && !it->dry) {
         int64_t inner = 1, count = x.t.dims[axis], all = tensor_count(&x.t);
         for (int i = axis + 1; i < x.t.rank; i++)
             inner *= x.t.dims[i];

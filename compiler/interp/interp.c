@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define DEPTH_LIMIT 400 // calls and loops within each other
+#define DRY_ROUNDS 3    // of a loop that ends on a condition
 
 Interp *interp_new(const Core *c, RtPool *pool) {
     Arena *a = arena_new();
@@ -37,6 +38,7 @@ void interp_free(Interp *it) {
     for (StateMember *s = it->states; s; s = s->next)
         buffer_drop(it, s->member->buffer);
     interp_release(it);
+    free(it->tensors.data);
     arena_free(it->arena);
 }
 
@@ -177,6 +179,7 @@ static bool run_call(Interp *it, Run *run, const Value *value, Slot *out) {
 
 static bool set_index(Interp *it, Slot *to, int64_t i) {
     slot_drop(it, to);
+    buffer_step(it);
     if (!tensor_new(it, DT_I64, 0, NULL, to))
         return false;
     memcpy(to->buffer->data, &i, sizeof i);
@@ -242,7 +245,7 @@ static bool push_stacks(Interp *it, Run *run, const Rounds *r, int64_t round) {
         Slot copy = {0};
         bool ok = slot_copy(it, &copy, item) && job_plain(it, &copy);
         size_t size = ok ? (size_t)(tensor_count(&copy.t) * dtype_size(copy.t.dtype)) : 0;
-        if (ok && size)
+        if (ok && size && !it->dry)
             memcpy((char *)r->stacks[i].buffer->data + (size_t)round * size, copy.t.data, size);
         slot_drop(it, &copy);
         if (!ok)
@@ -262,10 +265,11 @@ static bool run_rounds(Interp *it, Run *run, const Rounds *r) {
 }
 
 static bool run_while(Interp *it, Run *run, const Loop *l) {
-    for (;;) {
+    for (int round = 0;; round++) {
         if (!run_spend(it, 1) || !run_region(it, run, &l->test))
             return false;
-        if (!*(const uint8_t *)slot_of(run, l->test.yields.data[0])->t.data)
+        if (it->dry ? round == DRY_ROUNDS
+                    : !*(const uint8_t *)slot_of(run, l->test.yields.data[0])->t.data)
             return true;
         if (!run_region(it, run, &l->region) || !carry(it, run, l))
             return false;
@@ -367,7 +371,11 @@ static bool run_state(Interp *it, const Run *run, const Value *value, Slot *out)
 
 static bool run_pick(Interp *it, const Run *run, const Value *value, Slot *out) {
     const Slot *array = slot_of(run, value->args.data[0]);
-    int64_t i = *(const int64_t *)slot_of(run, value->args.data[1])->t.data;
+    const Slot *at = slot_of(run, value->args.data[1]);
+    int64_t i = it->dry && !slot_is_known(at) ? 0 : *(const int64_t *)at->t.data;
+    int64_t count = value->type->kind == CORE_TENSOR ? array->t.dims[0] : array->count;
+    if (it->dry && (i < 0 || i >= count))
+        i = 0; // any will do
     if (value->type->kind == CORE_TENSOR)
         return tensor_pick(it, array, i, out);
     if (i < 0 || i >= array->count)
@@ -381,6 +389,7 @@ static bool run_value(Interp *it, Run *run, Val v) {
     const Value *value = core_value(run->fn, v);
     Slot *out = slot_of(run, v);
     slot_drop(it, out);
+    buffer_step(it);
     switch (value->op) {
     case OP_COMP:
         return run_comp(it, run, v, out);
@@ -447,6 +456,11 @@ static bool run_fn(Interp *it, const CoreFn *fn, int nargs, const Slot *const *a
     return ok;
 }
 
+// An address of an argument in a dry run, far from all others; nothing lies there.
+static void *dry_argument(int i) {
+    return (void *)(((uintptr_t)1 << 57) + ((uintptr_t)i << 48));
+}
+
 // ---- The call ----------------------------------------------------------------------------------
 
 static bool is_state(const CoreFn *fn, Val v) {
@@ -506,6 +520,9 @@ bool interp_call(Interp *it, const CoreFn *fn, const InterpBlock *self, int narg
     it->depth = 0;
     it->left = it->points;
     it->error[0] = 0;
+    it->step = -1;
+    if (it->dry)
+        it->made = NEW(it->arena, InterpLayout);
     Slot out = {0}, *slots = NULL;
     const Slot **pointers = NULL;
     int count = fn->params.len, first = fn->self ? 1 : 0;
@@ -520,6 +537,8 @@ bool interp_call(Interp *it, const CoreFn *fn, const InterpBlock *self, int narg
             slots[i].block = (InterpBlock *)self; // only its states change
         else
             slots[i].t = args[i - first];
+        if (i >= first && it->dry)
+            slots[i].t.data = dry_argument(i);
         slots[i].writable = is_state(fn, fn->params.data[i]);
         pointers[i] = &slots[i];
     }

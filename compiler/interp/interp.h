@@ -68,6 +68,36 @@ void interp_limit(Interp *it, uint64_t bytes, uint64_t points);
 // Bytes of tensors computed by a call that lived at the same time, at most, since interp_new.
 uint64_t interp_peak(const Interp *it);
 
+// ---- Planned memory ----------------------------------------------------------------------------
+
+typedef struct InterpLayout InterpLayout; // where the tensors of a call lie
+
+typedef struct {
+    uint64_t arena;   // bytes up to the end of the highest tensor in the reserved memory, at most
+    uint64_t outside; // bytes of tensors that found no room there, at most at a time
+    uint64_t scratch; // working memory of one comprehension, at most; grows with the threads
+} InterpMemory;
+
+// Takes memory for tensors and for scratch at once, before anything is called. What it has no room
+// for still comes from the system. False if there is not so much.
+bool interp_reserve(Interp *it, uint64_t arena, uint64_t scratch);
+
+// From now on calls compute nothing: they go through everything that takes memory, which does not
+// depend on data, and interp_memory tells how much another run of the same calls has to reserve. Of
+// a loop that ends on a condition three rounds are looked at. Data of arguments and weights is not
+// read and may be missing (but row maps are read). Results have no data. To be called first of all.
+void interp_dry(Interp *it);
+
+// Of a dry run: where the tensors of the last call lie. It goes with the interpreter.
+const InterpLayout *interp_layout(const Interp *it);
+
+// The calls that follow are of the same function, with extents that are no greater than those of
+// the layout's: their tensors go to its places. NULL: of any function. The layout is borrowed.
+void interp_lay_out(Interp *it, const InterpLayout *layout);
+
+// Memory since interp_new.
+InterpMemory interp_memory(const Interp *it);
+
 // How comprehensions are evaluated. The bits are the same in all of them: for tests.
 typedef enum {
     INTERP_AUTO,    // contractions by matrix kernels, the rest vectorised along the better index

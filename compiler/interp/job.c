@@ -214,7 +214,7 @@ bool job_plain(Interp *it, Slot *s) {
     int64_t count = tensor_count(t), rows = t->rows ? t->dims[0] : 1;
     int64_t width = rows ? count / rows : 0;
     uint64_t block[VEC_BLOCK];
-    for (int64_t r = 0; r < rows; r++) {
+    for (int64_t r = 0; r < rows && !it->dry; r++) {
         for (int64_t i = 0; i < width; i += VEC_BLOCK) {
             int n = width - i < VEC_BLOCK ? (int)(width - i) : VEC_BLOCK;
             load_run(t, (t->rows ? t->rows[r] : r) * width + i, 1, n, block);
@@ -259,10 +259,19 @@ static bool job_compute(Job *j, const CoreType *type, const Slot *const *args, S
     return done || job_sweep(j, type, out);
 }
 
+// Scalars of scalars are computed in a dry run too: they may be the number of an item.
+static bool is_scalar(const Job *j, const CoreType *type, int nargs, const Slot *const *args) {
+    bool scalar = type->rank == 0 && j->comp->red == 0;
+    for (int i = 0; i < nargs; i++)
+        scalar &= slot_is_known(args[i]);
+    return scalar;
+}
+
 bool job_run(Interp *it, const CoreFn *fn, const Value *value, int nargs, const Slot *const *args,
              Slot *out) {
     Job j = {.it = it, .arena = arena_new(), .comp = value->comp};
     j.wide = rt_pool_simd(it->pool) >= RT_AVX2;
+    j.dry = it->dry && !is_scalar(&j, value->type, nargs, args);
     j.args = NEW_N(j.arena, const Tensor *, nargs);
     for (int i = 0; i < nargs; i++)
         j.args[i] = &args[i]->t;

@@ -21,6 +21,7 @@ typedef struct {
     Form **forms;                    // of each i64 node that is affine, else NULL
     uint32_t *masks;                 // for each node: the indices of extent > 1 that it depends on
     bool wide;                       // AVX2
+    bool dry;                        // nothing is computed
 } Job;
 
 // The positions of a read as one affine form of the element's offset. False if a position is not

@@ -1,21 +1,45 @@
 // Inside the interpreter: the run's state, its values, and what its files offer each other.
 //
 //   interp.c    calls, loops, frames            blocks.c    the trees of weights
-//   tensor.c    buffers, shapes, errors         job.c       one comprehension: shapes, forms, views
-//   state.c     items of tensors, states
+//   tensor.c    shapes, errors, slots           job.c       one comprehension: shapes, forms, views
+//   state.c     items of tensors, states        buffer.c    memory
 //   contract.c  contractions by matrix kernels  sweep.c     everything else, in blocks of elements
 #pragma once
 #include "base/map.h"
 #include "interp/interp.h"
+#include <stddef.h>
 
 // Memory of a computed tensor, shared by the values that view it.
 typedef struct Buffer Buffer;
 struct Buffer {
-    Buffer *next; // in the free list
-    void *data;   // 64-byte aligned
-    size_t size;  // bytes, rounded up to a size class
-    int uses;     // slots that hold it
+    Buffer *next;          // in the free list; in the arena: the next one up
+    Buffer *before;        // in the arena: the next one down
+    void *data;            // 64-byte aligned; of a dry run an address that nothing reads
+    size_t size;           // bytes, rounded up to a size class, in the arena to 64
+    uint64_t offset;       // in the arena
+    bool inside;           // it lies in the arena
+    int uses;              // slots that hold it
+    max_align_t scalar[1]; // memory of a tensor without axes in a dry run
 };
+
+// The tensors of a call by the order in which its values are computed. Which values that are does
+// not depend on the extents; how many tensors each takes may.
+typedef struct {
+    uint64_t offset, size; // in the arena
+} TensorPlace;
+
+struct InterpLayout {
+    VEC(int) first;          // number of a value's first place
+    VEC(TensorPlace) places; // of all values
+};
+
+// Memory asked for at once, which tensors are laid out in; see interp_reserve.
+typedef struct {
+    char *data;
+    uint64_t size; // bytes
+    uint64_t used; // bytes up to the end of the highest tensor, at most
+    Buffer *first; // tensors by address
+} TensorArena;
 
 typedef struct {
     Tensor tensor;        // MEMBER_PARAM, MEMBER_BUFFER, MEMBER_STATE
@@ -58,24 +82,34 @@ typedef struct {
 struct Interp {
     const Core *core;
     RtPool *pool;
-    Arena *arena;        // plans, blocks, bindings
-    Map plans;           // CoreFn -> Plan
-    Map symbols;         // Dim -> int64_t
-    Buffer *free;        // buffers to use again
-    uint64_t free_bytes; // in the free list
-    StateMember *states; // of all blocks
-    uint64_t live;       // bytes in use by values
-    uint64_t peak;       // greatest `live`
-    uint64_t limit;      // of `live`, and of scratch memory
-    uint64_t points;     // of all comprehensions of a call, at most
-    uint64_t left;       // points that this call may still evaluate
-    void *scratch;       // working memory of the comprehension that runs
-    size_t scratch_size; // bytes
-    Slot *results;       // of the last call
-    int result_count;    // how many
-    int depth;           // nested calls and loops
-    InterpMode mode;     // how to evaluate
-    char error[640];     // the message of a failure
+    Arena *arena;               // plans, blocks, bindings
+    Map plans;                  // CoreFn -> Plan
+    Map symbols;                // Dim -> int64_t
+    TensorArena tensors;        // where they are laid out, if that was reserved
+    bool dry;                   // nothing is computed; see interp_dry
+    int step;                   // values computed so far in this call
+    int nth;                    // tensors of the one being computed
+    InterpLayout *made;         // of a dry run: of the last call
+    const InterpLayout *layout; // of the calls that follow, or NULL
+    Buffer *spare;              // of the arena, to describe other tensors
+    Buffer *free;               // buffers outside the arena, to use again
+    uint64_t free_bytes;        // in the free list
+    StateMember *states;        // of all blocks
+    uint64_t live;              // bytes in use by values
+    uint64_t peak;              // greatest `live`
+    uint64_t outside;           // bytes in use outside the arena
+    uint64_t overflow;          // greatest `outside`
+    uint64_t limit;             // of `live`, and of scratch memory
+    uint64_t points;            // of all comprehensions of a call, at most
+    uint64_t left;              // points that this call may still evaluate
+    void *scratch;              // working memory of the comprehension that runs
+    size_t scratch_size;        // bytes
+    size_t scratch_used;        // bytes of it that were asked for, at most
+    Slot *results;              // of the last call
+    int result_count;           // how many
+    int depth;                  // nested calls and loops
+    InterpMode mode;            // how to evaluate
+    char error[640];            // the message of a failure
 };
 
 #define TENSOR_LIMIT ((uint64_t)64 << 30) // bytes of all live tensors, if no other limit is set
@@ -93,6 +127,11 @@ bool run_dims(Interp *it, const CoreType *type, int64_t *dims); // also refuses 
 // Working memory of at least `size` bytes, 64-byte aligned, contents undefined; valid until the
 // next call. NULL with a message.
 void *run_scratch(Interp *it, size_t size);
+
+// Is there data in a dry run? Of the number of a loop's round there is, and of scalars of it.
+static inline bool slot_is_known(const Slot *s) {
+    return s->buffer && s->t.data == s->buffer->scalar;
+}
 
 // Elements of a tensor (checked products: tensors are checked where they are made).
 int64_t tensor_count(const Tensor *t);
@@ -122,6 +161,12 @@ bool job_plain(Interp *it, Slot *s);
 
 // `out` becomes a view of item i along the first axis.
 bool tensor_pick(Interp *it, const Slot *from, int64_t i, Slot *out);
+
+// The next value of the call is computed.
+void buffer_step(Interp *it);
+
+// Memory for `bytes` bytes with one holder, contents undefined. NULL with a message.
+Buffer *buffer_new(Interp *it, uint64_t bytes);
 
 // Gives a buffer's memory back, if nobody else holds it.
 void buffer_drop(Interp *it, Buffer *b);

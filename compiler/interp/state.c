@@ -70,7 +70,7 @@ static bool own_copy(Interp *it, const Slot *from, Slot *out) {
     if (!tensor_new(it, from->t.dtype, from->t.rank, from->t.dims, out))
         return false;
     size_t bytes = (size_t)(tensor_count(&from->t) * dtype_size(from->t.dtype));
-    if (bytes)
+    if (bytes && !it->dry)
         memcpy(out->buffer->data, from->t.data, bytes);
     return true;
 }
@@ -138,7 +138,7 @@ bool state_place(Interp *it, Member *m, const Slot *const *args, Slot *out) {
         m->tensor = own.t;
         m->buffer = own.buffer;
     }
-    if (tensor_count(&x.t) && tensor_count(&m->tensor))
+    if (tensor_count(&x.t) && tensor_count(&m->tensor) && !it->dry)
         place_rows(&m->tensor, m->buffer->data, &x.t, args[2]->t.data, args[3]->t.data);
     slot_drop(it, &x);
     return give_state(m, out);
@@ -156,12 +156,13 @@ bool state_write(Interp *it, const Slot *state, const Slot *rows, const Slot *po
         ok = tensor_new(it, copy.t.dtype, copy.t.rank, copy.t.dims, &apart);
         if (ok) {
             size_t bytes = (size_t)tensor_count(&copy.t) * (size_t)dtype_size(copy.t.dtype);
-            memcpy(apart.buffer->data, copy.t.data, bytes);
+            if (!it->dry)
+                memcpy(apart.buffer->data, copy.t.data, bytes);
             slot_drop(it, &copy);
             copy = apart;
         }
     }
-    if (ok && tensor_count(&copy.t) && tensor_count(&state->t))
+    if (ok && tensor_count(&copy.t) && tensor_count(&state->t) && !it->dry)
         write_rows(&state->t, &copy.t, pos->t.data);
     slot_drop(it, &copy);
     return ok && slot_copy(it, out, state);

@@ -327,9 +327,13 @@ bool sweep_run(Job *j, const Sweep *s) {
                     reduce_bytes(&r->reducer);
     if (r->task_bytes > j->it->limit / (count ? count : 1))
         return run_fail(j->it, "no memory for a comprehension over so many points");
-    r->memory = run_scratch(j->it, count * r->task_bytes);
+    // With lesser extents than a dry run's there may be more tasks.
+    size_t room = j->it->dry && rt_pool_threads(j->it->pool) > 1 ? (size_t)most : count;
+    r->memory = run_scratch(j->it, room * r->task_bytes);
     if (!r->memory)
         return false;
+    if (j->dry)
+        return true;
     if (count <= 1)
         run_task(r, 0);
     else

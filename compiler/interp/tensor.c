@@ -1,6 +1,4 @@
-// Tensors of a run: memory, shapes, checks. Buffers are counted by their holders and kept for reuse
-// in size classes, four to a doubling, so that sizes that grow a little from call to call share
-// them.
+// Tensors of a run: shapes, checks, the slots that hold them.
 #include "interp/run.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,86 +83,6 @@ static bool tensor_bytes(Interp *it, Dtype dtype, int rank, const int64_t *dims,
     return true;
 }
 
-static size_t size_class(uint64_t bytes) {
-    size_t step = 64;
-    while (bytes > step * 8)
-        step *= 2;
-    size_t size = (bytes + step - 1) / step * step;
-    return size ? size : step;
-}
-
-void run_trim(Interp *it) {
-    while (it->free) {
-        Buffer *b = it->free;
-        it->free = b->next;
-        free(b->data);
-        free(b);
-    }
-    it->free_bytes = 0;
-    free(it->scratch);
-    it->scratch = NULL;
-    it->scratch_size = 0;
-}
-
-static Buffer *buffer_reuse(Interp *it, size_t size) {
-    for (Buffer **p = &it->free; *p; p = &(*p)->next) {
-        Buffer *b = *p;
-        if (b->size == size) {
-            *p = b->next;
-            it->free_bytes -= size;
-            return b;
-        }
-    }
-    return NULL;
-}
-
-static Buffer *buffer_new(Interp *it, uint64_t bytes) {
-    size_t size = size_class(bytes);
-    Buffer *b = buffer_reuse(it, size);
-    if (!b) {
-        // Leftovers of other sizes must not pile up beside what is alive.
-        if (it->free_bytes > it->live / 2 + ((uint64_t)64 << 20))
-            run_trim(it);
-        b = it->live + size > it->limit ? NULL : calloc(1, sizeof *b);
-        if (b && !(b->data = aligned_alloc(64, size))) {
-            free(b);
-            b = NULL;
-        }
-    }
-    if (!b) {
-        run_fail(it, "no memory for a tensor of %llu bytes", (unsigned long long)bytes);
-        return NULL;
-    }
-    b->size = size;
-    b->uses = 1;
-    it->live += size;
-    if (it->live > it->peak)
-        it->peak = it->live;
-    return b;
-}
-
-void buffer_drop(Interp *it, Buffer *b) {
-    if (!b || --b->uses)
-        return;
-    it->live -= b->size;
-    it->free_bytes += b->size;
-    b->next = it->free;
-    it->free = b;
-}
-
-void *run_scratch(Interp *it, size_t size) {
-    if (size > it->scratch_size) {
-        free(it->scratch);
-        it->scratch_size = size > it->limit ? 0 : size_class(size);
-        it->scratch = it->scratch_size ? aligned_alloc(64, it->scratch_size) : NULL;
-        if (!it->scratch) {
-            it->scratch_size = 0;
-            run_fail(it, "no memory for %zu bytes of scratch space", size);
-        }
-    }
-    return it->scratch;
-}
-
 bool tensor_new(Interp *it, Dtype dtype, int rank, const int64_t *dims, Slot *out) {
     uint64_t bytes;
     if (!tensor_bytes(it, dtype, rank, dims, &bytes))
@@ -201,7 +119,7 @@ static bool dims_sound(Interp *it, const char *what, const Tensor *t) {
     }
     if (!tensor_bytes(it, t->dtype, t->rank, t->dims, &bytes))
         return false;
-    return t->data || bytes == 0 || run_fail(it, "%s has no data", what);
+    return t->data || bytes == 0 || it->dry || run_fail(it, "%s has no data", what);
 }
 
 static bool storage_sound(Interp *it, const char *what, const Tensor *t) {

@@ -60,7 +60,9 @@ typedef struct {
 static bool try_limit(Causal *k, CausalValue *t, const Hidden *h, double limit, Values *whole,
                       Proof *out) {
     Values *v = values_new(k->arena, k->affine, limit, whole);
-    if (!neutral_in(v, t, h))
+    bool good = neutral_in(v, t, h);
+    values_forget(v);
+    if (!good)
         return false;
     out->proved = true;
     out->limit = limit;

@@ -226,8 +226,11 @@ static void forward(Causal *k, CausalValue *t) {
 // ---- Loops -------------------------------------------------------------------------------------
 
 static void causal_reset_values(Causal *k) {
-    for (int i = 0; i < CAUSAL_LIMITS; i++)
+    for (int i = 0; i < CAUSAL_LIMITS; i++) {
+        if (k->bases[i])
+            values_forget(k->bases[i]);
         k->bases[i] = values_new(k->arena, k->affine, causal_limits[i], NULL);
+    }
 }
 
 static bool take(const CausalCause **into, const CausalCause *from) {
@@ -332,11 +335,17 @@ static void analyse(Causal *k, Val tokens) {
         causal_demand(k);
 }
 
+void causal_free(Causal *k) {
+    if (k)
+        arena_free(k->arena);
+}
+
 Causal *causal_analyse(Core *c, const CoreFn *f, const Dim *S, Val tokens) {
-    Causal *k = NEW(c->session->arena, Causal);
+    Arena *a = arena_child(c->session->arena);
+    Causal *k = NEW(a, Causal);
     const CoreType *t = core_value(f, tokens)->type;
     k->core = c;
-    k->arena = c->session->arena;
+    k->arena = a;
     k->f = f;
     k->S = S;
     if (t->kind == CORE_TENSOR && t->rank > 1 && t->dims[0] != S && dim_is_symbol(t->dims[0]))

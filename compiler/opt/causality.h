@@ -104,8 +104,9 @@ typedef struct {
 } CausalStep;
 
 // Analyses `f`, a function of c (verified) with parameter `tokens` [B or a constant, S; integer].
-// S is a symbol of c. Everything is owned by the session's arena. Never NULL.
+// S is a symbol of c. Never NULL. It goes with the session, unless it is freed before.
 Causal *causal_analyse(Core *c, const CoreFn *f, const Dim *S, Val tokens);
+void causal_free(Causal *k); // with all that was obtained from it; NULL is allowed
 
 bool causal_ok(const Causal *k);
 const CausalCause *causal_refusal(const Causal *k); // NULL if ok

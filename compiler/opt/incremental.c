@@ -306,8 +306,9 @@ static const Dim *add_symbol(Derive *d, const char *name) {
     return symbol;
 }
 
-// The analysis of d->flat; NULL after a refusal.
+// The analysis of d->flat, in place of an earlier one; NULL after a refusal.
 static Causal *prove(Derive *d, Causal **causal) {
+    causal_free(*causal);
     Causal *k = causal_analyse(d->core, d->flat, d->S, d->flat->params.data[d->tokens]);
     *causal = k;
     if (causal_ok(k))

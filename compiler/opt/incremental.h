@@ -27,7 +27,7 @@ typedef struct {
     int64_t origin_step;        // an origin is a multiple of it: 2 where bf16 is summed in pairs
     int state_count;            // how many
     StepState *states;          // in the order of the parameters
-    Causal *causal;             // the proof
+    Causal *causal;             // the proof; NULL once it is freed
     const CoreFn *flat;         // what was proved: the entry, flat, giving logits
 } StepPlan;
 

@@ -17,6 +17,7 @@ struct Values {
     Affine *affine;
     double limit;  // of ordinary values
     Values *whole; // keeps the intervals of whole values; itself if it is the one
+    Arena *table;  // the memory of the memo
     Memo *memo;    // open addressing
     int size;
     int count;
@@ -86,13 +87,23 @@ static Memo *slot(const Values *v, const Term *e, const Cons *c) {
 
 static void memo_grow(Values *v) {
     Memo *old = v->memo;
+    Arena *before = v->table;
     int n = v->size;
     v->size = n ? 2 * n : 128;
-    v->memo = NEW_N(v->arena, Memo, v->size);
+    v->table = arena_child(v->arena);
+    v->memo = NEW_N(v->table, Memo, v->size);
     for (int i = 0; i < n; i++) {
         if (old[i].term)
             *slot(v, old[i].term, old[i].cons) = old[i];
     }
+    arena_free(before);
+}
+
+void values_forget(Values *v) {
+    arena_free(v->table);
+    v->table = NULL;
+    v->memo = NULL;
+    v->size = v->count = 0;
 }
 
 // ---- Structure ---------------------------------------------------------------------------------

@@ -31,3 +31,6 @@ bool values_ordinary(const Values *v, Interval x); // finite and within the limi
 
 // Conditions that proofs so far rest on, apart from the limit: "x is finite", "y is not 0".
 int values_conditions(const Values *v, const char ***texts);
+
+// Frees what was remembered of intervals; they can be asked for again.
+void values_forget(Values *v);

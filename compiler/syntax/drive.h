@@ -17,6 +17,7 @@ typedef struct {
     Parser p;       // what the actions see
     void *lemon;    // the generated parser
     TokenVec t;     // all tokens, marked
+    Arena *scratch; // their memory, freed when the tree is there
     int at;         // the next one
     VEC(Open) open; // brackets open now
     int errors;     // of the session before the first syntax error

@@ -377,7 +377,7 @@ again:
     // clang-format on
 }
 
-TokenVec lex(Session *s, int file, bool *stopped) {
+TokenVec lex(Session *s, Arena *a, int file, bool *stopped) {
     Str text = session_source(s, (Span){file, 0, 0})->text;
     const Byte *start = (const Byte *)text.ptr;
     Lexer lx = {.s = s, .file = file, .text = start, .end = start + text.len, .at = start};
@@ -396,7 +396,7 @@ TokenVec lex(Session *s, int file, bool *stopped) {
         }
         int from = (int)((kind ? lx.start : lx.at) - start);
         Token t = {kind, from, (int)(lx.at - start), -1, lx.flags};
-        vec_push(s->arena, &tokens, t);
+        vec_push(a, &tokens, t);
         lx.flags = 0;
         if (!kind)
             break;

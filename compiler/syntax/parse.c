@@ -147,7 +147,8 @@ static Driver driver(Session *s, int file) {
     m->file = file;
     const char *text = session_source(s, (Span){file, 0, 0})->text.ptr;
     d.p = (Parser){.s = s, .file = file, .text = text, .module = m};
-    d.t = lex(s, file, &d.cut);
+    d.scratch = arena_child(s->arena);
+    d.t = lex(s, d.scratch, file, &d.cut);
     mark_tokens(s, text, &d.t);
     d.errors = s->errors;
     return d;
@@ -172,6 +173,7 @@ static void parse(Driver *d) {
     }
     run(d);
     SyntaxFree(d->lemon, free);
+    arena_free(d->scratch);
 }
 
 // Lexical errors were all reported before the first syntax error: puts them in order of place.

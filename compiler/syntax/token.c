@@ -308,7 +308,7 @@ void mark_tokens(Session *s, const char *text, TokenVec *tokens) {
 void dump_tokens(Session *s, int file, StrBuf *out) {
     const Source *src = session_source(s, (Span){file, 0, 0});
     bool stopped;
-    TokenVec tokens = lex(s, file, &stopped);
+    TokenVec tokens = lex(s, s->arena, file, &stopped);
     mark_tokens(s, src->text.ptr, &tokens);
     for (int i = 0; i < tokens.len; i++) {
         Token t = tokens.data[i];

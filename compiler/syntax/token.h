@@ -28,9 +28,10 @@ enum {
     MAX_DEPTH = 1000, // height of an expression's tree: chains of operators or members count too
 };
 
-// All tokens of a source, the end of the file last. Reports E1001..E1003 and E1005 (and E1101 for a
-// file with too many tokens); *stopped says that the tokens end before the file does.
-TokenVec lex(Session *s, int file, bool *stopped);
+// All tokens of a source, the end of the file last, in memory of `a`. Reports E1001..E1003, E1005
+// (and E1101 for a file with too many tokens); *stopped says that the tokens end before the file
+// does.
+TokenVec lex(Session *s, Arena *a, int file, bool *stopped);
 
 // Finds the partners of brackets, the `<` that open generics of calls, and reductions: changes
 // `match`, TOKEN_GENERIC and the kind of reduction names. One pass, linear.

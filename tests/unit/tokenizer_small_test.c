@@ -176,6 +176,27 @@ static void test_prompt(Tally *t) {
 }
 
 // Text with a byte that has no piece is refused, or an unknown token stands for it.
+// What is left once no more texts come: decoding.
+static void test_end_encoding(Tally *t) {
+    char *json = small("", ""), *text = NULL;
+    RtError err;
+    RtTokenizer *tokenizer = rt_tokenizer_from_json(json, strlen(json), "small", &err);
+    int32_t *ids = NULL, *none = NULL;
+    size_t count = 0, size = 0, zero = 0;
+    check(t, tokenizer && rt_tokenizer_encode(tokenizer, "hell a<s>", 9, true, &ids, &count, &err),
+          "encoding", err.text);
+    rt_tokenizer_end_encoding(tokenizer);
+    check(t, !rt_tokenizer_encode(tokenizer, "hell", 4, true, &none, &zero, &err),
+          "encoding is over", err.text);
+    check(t, rt_tokenizer_decode(tokenizer, ids, count, true, &text, &size, &err), "decoding",
+          err.text);
+    check(t, text && size == 9 && memcmp(text, "hell a<s>", 9) == 0, "the text", text);
+    rt_tokenizer_free(tokenizer);
+    free(text);
+    free(ids);
+    free(json);
+}
+
 static void test_unknown(Tally *t) {
     static const char find[] = "\"BPE\",\"vocab\":{\"\xC4\x80\":0,\"\xC4\x81\":1,"
                                "\"\xC4\x82\":2,\"\xC4\x83\":3,\"\xC4\x84\":4,";
@@ -433,6 +454,7 @@ int main(void) {
     Tally t = {0};
     test_settings(&t);
     test_prompt(&t);
+    test_end_encoding(&t);
     test_unknown(&t);
     test_hostile(&t);
     test_long(&t);
