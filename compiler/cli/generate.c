@@ -67,16 +67,31 @@ static bool check_prompt(Model *m, const Sequence *s) {
     return true;
 }
 
+// The greatest resident size of this program, bytes. getrusage counts what its parent was, too.
+static int64_t resident(void) {
+    struct rusage usage;
+    char line[256];
+    long long kib = -1;
+    FILE *f = fopen("/proc/self/status", "r");
+    while (f && kib < 0 && fgets(line, sizeof line, f)) {
+        if (sscanf(line, "VmHWM: %lld", &kib) != 1)
+            kib = -1;
+    }
+    if (f)
+        fclose(f);
+    if (kib < 0)
+        kib = getrusage(RUSAGE_SELF, &usage) == 0 ? usage.ru_maxrss : 0;
+    return kib * 1024;
+}
+
 void tell_memory(const EngineMemory *planned, const Interp *it) {
     InterpMemory used = interp_memory(it);
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
     fprintf(stderr,
             "cache %lld bytes, arena %lld bytes (%llu used), scratch %lld bytes (%llu used), "
             "outside %llu bytes, resident %lld bytes\n",
             (long long)planned->cache, (long long)planned->arena, (unsigned long long)used.arena,
             (long long)planned->scratch, (unsigned long long)used.scratch,
-            (unsigned long long)used.outside, (long long)usage.ru_maxrss * 1024);
+            (unsigned long long)used.outside, (long long)resident());
 }
 
 int64_t longest(const Sequence *rows, int64_t count) {
