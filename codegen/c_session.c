@@ -456,10 +456,33 @@ static void write_step_call(const Export *x, Writer *w) {
     write_call(w, 1, f->name, n, args, ";");
 }
 
+static bool has_symbol(const Export *x, const Dim *symbol) {
+    bool found = false;
+    for (int i = 0; i < x->m->symbols.len; i++)
+        found |= x->m->symbols.data[i].dim == symbol;
+    for (int i = 0; i < x->step->symbols.len; i++)
+        found |= x->step->symbols.data[i] == symbol;
+    return found;
+}
+
+// What a step does not look at.
+static void write_unused(const Export *x, Writer *w) {
+    const CodegenStep *s = x->o->step;
+    if (!has_symbol(x, s->width))
+        write_line(w, 1, NULL, "(void)width;");
+    if (!has_symbol(x, s->length))
+        write_line(w, 1, NULL, "(void)length;");
+    for (int i = 1; i < 4; i++) {
+        if (!x->step->param_used[i])
+            write_line(w, 1, NULL, "(void)%s;", argument_text(x, i));
+    }
+}
+
 static void write_run(const Export *x, Writer *w) {
     StrBuf bytes = strbuf_new(arena_of(x));
     write_arena_call(x, &bytes, "width", "length");
     write_lines(w, run_head);
+    write_unused(x, w);
     const char *test = arena_printf(arena_of(x), "if (%s > session->arena_bytes)", bytes.data);
     if (writer_fits(1, test)) {
         write_line(w, 1, NULL, "%s", test);
