@@ -374,10 +374,9 @@ LoopFn *loop_build_fn(LoopModule *m, const CoreFn *fn) {
     declare_results(b);
     // results stand first
     int results = f->returns ? 0 : fn->region.yields.len;
-    int params = f->params.len - results;
     LoopParam *moved = NEW_N(a, LoopParam, f->params.len + 1);
-    memcpy(moved, f->params.data + params, (size_t)results * sizeof *moved);
-    memcpy(moved + results, f->params.data, (size_t)params * sizeof *moved);
+    for (int i = 0; i < f->params.len; i++)
+        moved[(i + results) % f->params.len] = f->params.data[i];
     f->params.data = moved;
     f->params.cap = f->params.len;
     build_region(b, &fn->region);
