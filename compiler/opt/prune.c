@@ -1,5 +1,6 @@
 // Keeps what entries lead to; callees stand before callers, so one walk backwards finds all.
 #include "opt/prune.h"
+#include "opt/dce.h"
 
 static int number_of(const Core *c, const CoreFn *f) {
     for (int i = 0; i < c->fns.len; i++) {
@@ -19,8 +20,10 @@ void opt_prune(Core *c, int n, CoreFn *const *entries) {
     }
     for (int i = c->fns.len - 1; i >= 0; i--) {
         const CoreFn *f = c->fns.data[i];
-        for (int v = 0; used[i] && v < f->values.len; v++) {
-            int callee = f->values.data[v].callee ? number_of(c, f->values.data[v].callee) : -1;
+        const bool *live = used[i] ? opt_live(c->session->arena, f) : NULL;
+        for (int v = 0; live && v < f->values.len; v++) {
+            int callee =
+                live[v] && f->values.data[v].callee ? number_of(c, f->values.data[v].callee) : -1;
             if (callee >= 0)
                 used[callee] = true;
         }

@@ -274,26 +274,6 @@ static void turned(Work work, float *restrict out, const float *x, const int32_t
     rope(work, out, split_heads_out, cosine, sine);
 }
 
-// std.nn.cache::write_at
-// op write_at<B: Dim, H: Dim, S: Dim, D: Dim, T: Float>(cache: Tensor[B, H, S, D; T], value:
-// Tensor[B, H, 1, D; T], at: i32) -> Tensor[B, H, S, D; T] where S > 0
-// written (1, 1, 16, 4), cache (1, 1, 16, 4), value (1, 1, 1, 4)
-static void write_at(Work work, float *restrict written, const float *cache, const float *value,
-                     int32_t at) {
-    // let place = iota<i32>(S)
-    int32_t *place = take(&work, 64); // (16)
-    for (int64_t i = 0; i < 16; i++) {
-        place[i] = (int32_t)i;
-    }
-
-    // let written[b, h, s, d] = select(place[s] == at, value[b, h, 0, d], cache[b, h, s, d])
-    for (int64_t s = 0; s < 16; s++) {
-        for (int64_t d = 0; d < 4; d++) {
-            written[s * 4 + d] = place[s] == at ? value[d] : cache[s * 4 + d];
-        }
-    }
-}
-
 // std.nn.linear::linear
 // op linear<*S: Shape, In: Dim, Out: Dim, T: Float>(x: Tensor[*S, In; T], weight: Tensor[Out, In;
 // T], bias: Tensor[Out; T]? = none) -> Tensor[*S, Out; T]
@@ -912,40 +892,6 @@ static void turned3(Work work, int64_t S, float *restrict out, const float *x, c
     rope3(work, S, out, split_heads_out, cosine, sine);
 }
 
-// std.nn.cache::write_span
-// op write_span<B: Dim, H: Dim, S: Dim, N: Dim, D: Dim, T: Float>(cache: Tensor[B, H, S, D; T],
-// value: Tensor[B, H, N, D; T], at: i32) -> Tensor[B, H, S, D; T] where S > 0, N > 0
-// written (1, 1, 16, 4), cache (1, 1, 16, 4), value (1, 1, S, 4)
-static void write_span(Work work, int64_t S, float *restrict written, const float *cache,
-                       const float *value, int32_t at) {
-    int64_t converted = (int64_t)at;
-
-    // let from = iota<i64>(S) - cast<i64>(at)
-    int64_t *from = take(&work, 128); // (16)
-    for (int64_t i = 0; i < 16; i++) {
-        from[i] = rt_sub_i64(i, converted);
-    }
-
-    // let inside = min(max(from, 0), N - 1)
-    int64_t *inside = take(&work, 128); // (16)
-    for (int64_t i = 0; i < 16; i++) {
-        inside[i] = rt_min_i64(rt_max_i64(from[i], 0), S - 1);
-    }
-
-    // let written[b, h, s, d] = select( from[s] == inside[s], value[b, h, inside[s], d], cache[b,
-    // h, s, d], )
-    for (int64_t s = 0; s < 16; s++) {
-        for (int64_t d = 0; d < 4; d++) {
-            int64_t value2 = inside[s];
-            if (from[s] == value2) {
-                written[s * 4 + d] = value[rt_clamp(value2, S) * 4 + d];
-            } else {
-                written[s * 4 + d] = cache[s * 4 + d];
-            }
-        }
-    }
-}
-
 // std.nn.linear::linear
 // op linear<*S: Shape, In: Dim, Out: Dim, T: Float>(x: Tensor[*S, In; T], weight: Tensor[Out, In;
 // T], bias: Tensor[Out; T]? = none) -> Tensor[*S, Out; T]
@@ -1385,7 +1331,6 @@ static size_t arena_bytes(int64_t S) {
     size_t angles = room(8) + room(8);
     size_t rope = room(16);
     size_t turned = room(16) + room(16) + room(16) + room(16) + larger(angles, rope);
-    size_t write_at = room(64);
     size_t rope2 = room(32);
     size_t turned2 = room(16) + room(32) + room(16) + room(16) + larger(angles, rope2);
     size_t softmax = room(8) + room(128);
@@ -1405,7 +1350,6 @@ static size_t arena_bytes(int64_t S) {
     size_t rope3 = room(S * 16);
     size_t bytes3 = room(S * 16) + room(S * 16) + room(S * 16) + room(S * 16);
     size_t turned3 = bytes3 + larger(angles2, rope3);
-    size_t write_span = room(128) + room(128);
     size_t rope4 = room(S * 32);
     size_t bytes4 = room(S * 16) + room(S * 32) + room(S * 16) + room(S * 16);
     size_t turned4 = bytes4 + larger(angles2, rope4);
@@ -1422,16 +1366,16 @@ static size_t arena_bytes(int64_t S) {
     size_t bytes9 = larger(larger(bytes8, swi_glu_forward2), rms_norm_forward2);
     size_t model_prefill = bytes7 + room(32) + room(32) + bytes9;
     size_t bytes10 = larger(larger(rms_norm, rms_norm_forward), angles);
-    size_t bytes11 = larger(larger(larger(bytes10, rope), turned), write_at);
-    size_t bytes12 = larger(larger(larger(bytes11, rope2), turned2), softmax);
+    size_t bytes11 = larger(larger(larger(bytes10, rope), turned), rope2);
+    size_t bytes12 = larger(larger(bytes11, turned2), softmax);
     size_t bytes13 = larger(larger(bytes12, grouped_attention), attention_kept);
     size_t bytes14 = larger(larger(bytes13, attention_decode), silu);
     size_t bytes15 = larger(larger(bytes14, swi_glu_forward), rms_norm2);
     size_t bytes16 = larger(larger(bytes15, rms_norm_forward2), model_decode);
     size_t bytes17 = larger(larger(bytes16, rms_norm3), rms_norm_forward3);
     size_t bytes18 = larger(larger(larger(bytes17, angles2), rope3), turned3);
-    size_t bytes19 = larger(larger(larger(bytes18, write_span), rope4), turned4);
-    size_t bytes20 = larger(larger(bytes19, softmax2), grouped_attention2);
-    size_t bytes21 = larger(larger(bytes20, attention_kept2), attention_prefill);
-    return larger(larger(larger(bytes21, silu2), swi_glu_forward2), model_prefill);
+    size_t bytes19 = larger(larger(larger(bytes18, rope4), turned4), softmax2);
+    size_t bytes20 = larger(larger(bytes19, grouped_attention2), attention_kept2);
+    size_t bytes21 = larger(larger(bytes20, attention_prefill), silu2);
+    return larger(larger(bytes21, swi_glu_forward2), model_prefill);
 }
