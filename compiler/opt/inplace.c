@@ -124,6 +124,7 @@ static Val by_slot(Inplace *p, Val value, Val slots, Span span) {
 static void place_args(Inplace *p, WriteKind kind, const Val *args, Span span, Val out[3]) {
     const Dim *rows = core_value(p->fn, args[1])->type->dims[0];
     const Dim *one = dim_const(p->core->dims, 1);
+    int64_t count;
     out[0] = args[1];
     switch (kind) {
     case WRITE_AT:
@@ -139,7 +140,8 @@ static void place_args(Inplace *p, WriteKind kind, const Val *args, Span span, V
         out[2] = repeat(p, args[3], one, span);
         break;
     case WRITE_SLOTS:
-        out[0] = by_slot(p, args[1], args[2], span);
+        out[0] =
+            dim_is_const(rows, &count) && count == 1 ? args[1] : by_slot(p, args[1], args[2], span);
         out[1] = args[2];
         out[2] = repeat(p, args[3], rows, span);
         break;
