@@ -348,7 +348,7 @@ void write_model_c(const Export *x, Writer *w) {
     write_comment(w, 0,
                   "The model's functions, callees first; at the end its weights and sessions.");
     write_lines(w, own);
-    if (!x->step && gives_logits(x->o))
+    if (!is_cached(x) && gives_logits(x->o))
         write_line(w, 0, NULL, "#include \"sampler.h\"");
     write_lines(w, rest);
     write_json(x, w, "model_name_json", x->o->model_name);
