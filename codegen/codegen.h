@@ -76,8 +76,8 @@ typedef struct {
 } CodegenMemory;
 
 // The same sizes that the exported program computes, for `rows` sequences of which states hold
-// `capacity` positions, `chunk` of them new ones. Of hand-written entries: for one
-// sequence. Without a cache: for the whole context of `capacity` tokens.
+// `capacity` positions, `chunk` of them new ones. Of hand-written entries: for one sequence.
+// Without a cache: for the whole context of `capacity` tokens.
 bool codegen_memory(Core *c, const CodegenOptions *o, int64_t rows, int64_t capacity, int64_t chunk,
                     CodegenMemory *memory, char *error, size_t n);
 

@@ -140,8 +140,15 @@ static void check_verdict(Test *t, Arena *a, const char *path, Causal *k, const 
     check_at(t, fine, "the verdict", path, 1);
 }
 
-// The flat entry gives the same bits, and the interpreter agrees with the verdict.
-static void check_bits(Test *t, const char *path, Lowered *l, CoreFn *flat, const Verdict *v) {
+// What came of the programs.
+typedef struct {
+    int accepted, shown, causal,
+        batch; // the last three refused: a change is shown, causal, batch_*
+} Counts;
+
+// The flat entry gives the same bits, and the interpreter agrees with the verdict. Does it show a
+// change?
+static bool check_bits(Test *t, const char *path, Lowered *l, CoreFn *flat, const Verdict *v) {
     Machine m = {.test = t};
     if (machine_start(&m, l)) {
         int32_t tokens[5] = {3, 1, 4, 1, 5};
@@ -154,9 +161,10 @@ static void check_bits(Test *t, const char *path, Lowered *l, CoreFn *flat, cons
         printf("%s: %d rows differ\n", path, found);
     check_at(t, found < 0 || v->causal == (found == 0), "the interpreter agrees", path, 1);
     interp_free(m.interp);
+    return found > 0;
 }
 
-static void check_program_at(Test *t, const char *path) {
+static void check_program_at(Test *t, const char *path, Counts *n) {
     Verdict v;
     Lowered l;
     bool batch = strstr(path, "batch_") != NULL; // about rows of a batch: it stays a symbol
@@ -171,8 +179,11 @@ static void check_program_at(Test *t, const char *path) {
         Val tokens = flat->params.data[1];
         check_verdict(t, l.s->arena, path, causal_analyse(l.core, flat, l.S, tokens), &v);
         if (!batch)
-            check_bits(t, path, &l, flat, &v);
+            n->shown += check_bits(t, path, &l, flat, &v) && !v.accepted;
     }
+    n->accepted += v.accepted;
+    n->causal += v.causal && !v.accepted;
+    n->batch += batch && !v.accepted;
     session_free(l.s);
 }
 
@@ -213,18 +224,23 @@ int main(void) {
     DIR *d = opendir("tests/causal");
     struct dirent *e;
     int programs = 0;
+    Counts n = {0};
     while (d && (e = readdir(d))) {
         char path[400];
-        size_t n = strlen(e->d_name);
-        if (n < 7 || strcmp(e->d_name + n - 6, ".serin") != 0)
+        size_t size = strlen(e->d_name);
+        if (size < 7 || strcmp(e->d_name + size - 6, ".serin") != 0)
             continue;
         snprintf(path, sizeof path, "tests/causal/%s", e->d_name);
-        check_program_at(&t, path);
+        check_program_at(&t, path, &n);
         programs++;
     }
     if (d)
         closedir(d);
+    printf(
+        "%d programs: %d accepted; refused: %d with a change shown, %d about a batch, %d causal\n",
+        programs, n.accepted, n.shown, n.batch, n.causal);
     CHECK(&t, programs >= 99);
+    CHECK(&t, n.accepted + n.shown + n.batch + n.causal == programs); // each is one of them
     check_window(&t, "tests/causal/window.serin", 4);
     check_window(&t, "tests/causal/blocks.serin", 7);
     check_window(&t, "tests/causal/window_sink.serin", AFFINE_INF);

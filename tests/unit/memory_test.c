@@ -102,7 +102,7 @@ static void test_shape(Test *t, Shape s) {
     interp_free(plain.it);
 }
 
-// One byte less than is needed: what has no room comes from the system, with the same bits.
+// 64 bytes less than are needed: what has no room comes from the system, with the same bits.
 static void test_overflow(Test *t, Shape s) {
     Tensor none, logits, other;
     Runner dry = start(t, true, 0, 0);
