@@ -51,6 +51,12 @@ static const char *token_text(Arena *a, int64_t bytes) {
 // The cache that was derived: each kept value with its shape and bytes a position.
 static void print_cache(const Model *m) {
     const StepPlan *p = m->step;
+    if (m->decode) {
+        printf("    cache   : hand-written, by %s%s`%s`\n",
+               m->prefill ? arena_printf(m->a, "`%s`", m->serve.prefill->name) : "",
+               m->prefill ? " and " : "", m->serve.decode->name);
+        return;
+    }
     if (!p) {
         printf("    cache   : none: the whole context is computed for every token%s\n",
                m->window ? ", since a window slides" : "");
@@ -83,8 +89,9 @@ static void print_proof(const Model *m) {
         causal_print_proof(m->causal, &out);
     else
         strbuf_printf(&out, "there is no proof: %s\n",
-                      m->window ? "the context is a window of learned positions"
-                                : m->step_why.text);
+                      m->window   ? "the context is a window of learned positions"
+                      : m->decode ? "the cache is hand-written"
+                                  : m->step_why.text);
     fputs(out.data, stdout);
 }
 
@@ -95,8 +102,9 @@ static void print_model(Model *m) {
     printf("-- inference --\ninference serve: model %s\n", m->serve.model->name);
     const char *elements =
         n.elements < 0 ? "2^63 and more" : arena_printf(m->a, "%lld", (long long)n.elements);
-    printf("    weights : %s in %lld tensors, from %s%s\n", elements, (long long)n.tensors,
-           m->weights_path ? m->weights_path : "nowhere", m->weights_missing ? " (not found)" : "");
+    printf("    weights : %s in %lld tensor%s, from %s%s\n", elements, (long long)n.tensors,
+           n.tensors == 1 ? "" : "s", m->weights_path ? m->weights_path : "nowhere",
+           m->weights_missing ? " (not found)" : "");
     printf("    generate: %s(", m->serve.entry->name);
     print_params(m->serve.entry);
     printf("), vocabulary %lld\n", (long long)m->vocab);

@@ -96,8 +96,10 @@ static bool fill(Model *m, Plan *p) {
     bool good =
         codegen_memory(core, &o, p->rows, p->held, p->chunk, &p->memory, error, sizeof error);
     int64_t positions = m->decode ? model_written_positions(m) : 0;
-    if (m->decode)
+    if (m->decode) {
         p->token = positions && p->memory.cache % positions == 0 ? p->memory.cache / positions : -1;
+        p->held = positions ? positions : p->held; // whatever the context is
+    }
     total(p);
     if (good && !generate_plan(m, p->rows, p->context, p->chunk, p->threads, &p->engine))
         return false;
@@ -153,7 +155,8 @@ static void print_text(const Model *m, Plan *p) {
                              width == 1 ? "" : "s");
     printf("exported C program:\n");
     plan_line(a, "weights", p->weights,
-              arena_printf(a, "%lld tensors, mapped", (long long)p->tensors));
+              arena_printf(a, "%lld tensor%s, mapped", (long long)p->tensors,
+                           p->tensors == 1 ? "" : "s"));
     print_cache(m, p, p->memory.cache);
     plan_line(a, "arena", p->memory.arena, chunk);
     plan_line(a, "total", total(p), "");
@@ -208,7 +211,7 @@ static int plan_model(Arena *a, const Args *args, Target *t) {
     Model *m = &t->m;
     Plan p = {.threads = (int)args_int(args, "--threads", 0),
               .rows = args_int(args, "--rows", 1),
-              .chunk = args_int(args, "--chunk", 128),
+              .chunk = args_int(args, "--chunk", USUAL_CHUNK),
               .good = true};
     if (args->paths.len != 1)
         return usage_error("plan takes one PATH");
@@ -228,11 +231,11 @@ static int plan_model(Arena *a, const Args *args, Target *t) {
         code = model_slide(m);
     if (code != EXIT_FINE)
         return code;
-    p.context = m->window ? m->window : m->context;
-    if (m->decode && (!m->prefill || !args_has(args, "--chunk")))
-        p.chunk = m->prefill ? INT32_MAX : 1;
     if (!model_bounded(m))
         return EXIT_WRONG;
+    p.context = m->window ? m->window : m->context;
+    if (m->decode && (!m->prefill || !args_has(args, "--chunk")))
+        p.chunk = m->prefill ? p.context : 1;
     if (m->decode && p.rows > 1)
         return usage_error("--rows: with a hand-written cache, one prompt is served at a time");
     if (!m->step && p.rows > 1)

@@ -54,7 +54,8 @@ static void print_summary(const Model *m, const Sequence *s, bool greedy, bool w
     if (m->window)
         fprintf(stderr, "context window %lld\n", (long long)m->window);
     else
-        fputs(whole || !m->step ? "whole context\n" : "whole context, cached\n", stderr);
+        fputs(whole || !(m->step || m->decode) ? "whole context\n" : "whole context, cached\n",
+              stderr);
 }
 
 static bool only(const Args *args, const char *flag, const char *value) {
@@ -90,14 +91,15 @@ static bool add_lines(Arena *a, const Args *args, const char *path, Prompts *p) 
     for (int64_t number = 1; good && at < end; number++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t size = (size_t)((stop ? stop : end) - at);
-        const char *line = arena_printf(a, "%.*s", (int)size, at);
+        char *line = arena_alloc(a, size + 1);
+        memcpy(line, at, size);
         if (memchr(at, '\0', size))
             good = usage_error("a byte that is 0") == EXIT_FINE;
         else if (line[strspn(line, " \t\r")])
             good = add_prompt(a, args, line, p);
         if (!good)
             fprintf(stderr, "  in %s, line %lld\n", path, (long long)number);
-        at += size + 1;
+        at = stop ? stop + 1 : end;
     }
     rt_file_unmap(&file);
     return good;
@@ -141,6 +143,9 @@ static int generate_all(Model *m, const Args *args, Prompts p) {
                          .whole = args_has(args, "--whole"),
                          .memory = args_has(args, "--memory")};
     bool steps = m->step || (m->decode && !o.whole);
+    if (o.rows > 1 && (!m->step || o.whole))
+        return usage_error(
+            "--rows: without a derived cache, prompts are served one after the other");
     if (logits && !steps && m->serve.ids)
         return usage_error("--logits: `%s` gives tokens, and no step is derived that gives logits",
                            m->serve.entry->name);

@@ -52,7 +52,7 @@ static bool shape(Engine *e) {
     e->used = NEW_N(e->m->a, bool, e->rows);
     for (int i = 0; i < n; i++) {
         if (!shape_state(e, i)) {
-            report(e->m->s, (Span){0}, E8001, "the memory of the cache is beyond 63 bits");
+            report(e->m->s, (Span){0}, E7004, "the memory of the cache is beyond 63 bits");
             return false;
         }
     }
@@ -80,11 +80,18 @@ static bool allocate(Engine *e) {
 
 static bool call_step(Engine *e, int64_t width, Tensor *logits);
 
+// Memory is reserved first: states that the model's blocks have lie in it, too.
 static bool new_interp(Engine *e, bool dry) {
     char error[512];
     e->it = interp_new(e->m->step_core, e->pool);
     if (dry)
         interp_dry(e->it);
+    else if (!interp_reserve(e->it, (uint64_t)e->memory.arena, (uint64_t)e->memory.scratch)) {
+        report(e->m->s, (Span){0}, E7004,
+               "no memory for the temporaries of %lld rows, %lld tokens each", (long long)e->rows,
+               (long long)e->chunk);
+        return false;
+    }
     e->self = interp_block(e->it, e->m->step->fn->self, dry ? model_weight_type : model_weight,
                            e->m, error, sizeof error);
     if (!e->self)
@@ -126,13 +133,7 @@ bool engine_plan(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chun
 }
 
 bool engine_start(Engine *e, Model *m, int64_t rows, int64_t length, int64_t chunk, int threads) {
-    if (!engine_plan(e, m, rows, length, chunk, threads) || !allocate(e) || !new_interp(e, false))
-        return false;
-    if (interp_reserve(e->it, (uint64_t)e->memory.arena, (uint64_t)e->memory.scratch))
-        return true;
-    report(m->s, (Span){0}, E7004, "no memory for the temporaries of %lld rows, %lld tokens each",
-           (long long)rows, (long long)e->chunk);
-    return false;
+    return engine_plan(e, m, rows, length, chunk, threads) && allocate(e) && new_interp(e, false);
 }
 
 void engine_end(Engine *e) {

@@ -6,8 +6,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-enum { CHUNK = 128 }; // tokens of a prompt at a time, where nothing else is asked for
-
 int32_t *parse_ids(Arena *a, const char *text, int64_t *count) {
     static const char blanks[] = " \t\r\n";
     VEC(int32_t) ids = {0};
@@ -84,12 +82,13 @@ static int64_t resident(void) {
     return kib * 1024;
 }
 
-void tell_memory(const EngineMemory *planned, const Interp *it) {
+void tell_memory(const EngineMemory *planned, const Interp *it, int64_t states) {
     InterpMemory used = interp_memory(it);
     fprintf(stderr,
             "cache %lld bytes, arena %lld bytes (%llu used), scratch %lld bytes (%llu used), "
             "outside %llu bytes, resident %lld bytes\n",
-            (long long)planned->cache, (long long)planned->arena, (unsigned long long)used.arena,
+            (long long)planned->cache, (long long)planned->arena,
+            (unsigned long long)used.arena - (unsigned long long)states,
             (long long)planned->scratch, (unsigned long long)used.scratch,
             (unsigned long long)used.outside, (long long)resident());
 }
@@ -115,12 +114,17 @@ typedef struct {
     EngineMemory memory;
 } Whole;
 
+// Memory is reserved first: states that the model's blocks have lie in it, too.
 static bool whole_interp(Whole *w, bool dry) {
     Model *m = w->m;
     char error[512];
     w->it = interp_new(w->flat ? m->step_core : m->core, w->pool);
     if (dry)
         interp_dry(w->it);
+    else if (!interp_reserve(w->it, (uint64_t)w->memory.arena, (uint64_t)w->memory.scratch)) {
+        report(m->s, (Span){0}, E7004, "no memory for the temporaries of a text");
+        return false;
+    }
     if (w->flat)
         interp_bind(w->it, m->step->B, 1);
     const CoreFn *fn = w->flat ? w->flat : m->entry;
@@ -177,13 +181,7 @@ static bool whole_start(Whole *w, Model *m, int64_t length, const GenerateOption
     *w = (Whole){.m = m, .pool = rt_pool_new(o->threads), .flat = o->logits ? m->step->flat : NULL};
     w->logits = NEW_N(m->a, float, m->vocab);
     w->order = NEW_N(m->a, int32_t, m->vocab);
-    if (!whole_plan(w, length) || !whole_interp(w, false))
-        return false;
-    if (interp_reserve(w->it, (uint64_t)w->memory.arena, (uint64_t)w->memory.scratch))
-        return true;
-    report(m->s, (Span){0}, E7004, "no memory for the temporaries of %lld tokens",
-           (long long)length);
-    return false;
+    return whole_plan(w, length) && whole_interp(w, false);
 }
 
 // The token of an entry's result: itself, or by the logits of the last position.
@@ -228,7 +226,7 @@ static bool generate_whole(Model *m, Sequence *rows, int64_t count, const Genera
         }
     }
     if (good && o->memory)
-        tell_memory(&w.memory, w.it);
+        tell_memory(&w.memory, w.it, 0);
     interp_free(w.it);
     interp_free(w.planned);
     rt_pool_free(w.pool);
@@ -277,15 +275,15 @@ static bool generate_steps(Model *m, Sequence *all, int64_t count, const Generat
         q.rows[q.next] = &all[q.next];
         q.next++;
     }
-    bool good = engine_start(&e, m, q.row_count, longest(all, count), o->chunk ? o->chunk : CHUNK,
-                             o->threads);
+    bool good = engine_start(&e, m, q.row_count, longest(all, count),
+                             o->chunk ? o->chunk : USUAL_CHUNK, o->threads);
     while (good && fill_rows(&q)) {
         good = engine_step(&e, q.rows);
         if (good && on_token)
             tell(&q, on_token, ctx);
     }
     if (good && o->memory)
-        tell_memory(&e.memory, e.it);
+        tell_memory(&e.memory, e.it, 0);
     engine_end(&e);
     return good;
 }

@@ -37,7 +37,8 @@ bool generate_written(Model *m, Sequence *rows, int64_t count, const GenerateOpt
                       OnToken *on_token, void *ctx);
 
 // Prints what was planned, what of it a run has used, and the greatest resident size so far.
-void tell_memory(const EngineMemory *planned, const Interp *it);
+// `states` bytes of the interpreter's arena are the planned cache.
+void tell_memory(const EngineMemory *planned, const Interp *it, int64_t states);
 
 // The memory that `generate` takes for `rows` rows of `context` positions, whatever their prompts
 // are. No weight is read. False after a diagnostic.

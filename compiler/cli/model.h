@@ -82,7 +82,10 @@ void model_forget_proof(Model *m);
 // After model_derive: where rows look back no further than a window, the step whose states slide.
 int model_slide(Model *m);
 
-// Sequences at once: what `batching` allows, or 8.
+// Where nothing else is asked for: tokens of a prompt at a time, and sequences at once.
+enum { USUAL_CHUNK = 128, USUAL_ROWS = 8 };
+
+// Sequences at once: what `batching` allows, or USUAL_ROWS.
 int64_t model_max_rows(const Model *m);
 
 // What keeps m->engine from running the model, after model_derive (or before it, where the program

@@ -4,8 +4,6 @@
 #include "cli/where.h"
 #include "opt/at.h"
 
-enum { CHUNK = 128 }; // tokens of a prompt at a time
-
 Core *model_codegen(const Model *m, CodegenOptions *o, CodegenCache *cache) {
     const StepPlan *p = m->at ? NULL : m->step;
     *o = (CodegenOptions){.entry = m->entry,
@@ -41,7 +39,7 @@ Core *model_codegen(const Model *m, CodegenOptions *o, CodegenCache *cache) {
                                 .capacity = p->Cap,
                                 .length = p->L,
                                 .max_rows = model_max_rows(m),
-                                .chunk = CHUNK,
+                                .chunk = USUAL_CHUNK,
                                 .lookback = p->origin ? p->window + 1 : 0,
                                 .origin_step = p->origin_step};
     o->step = &cache->step;

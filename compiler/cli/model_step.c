@@ -76,7 +76,7 @@ static void report_condition(Model *m) {
 }
 
 int64_t model_max_rows(const Model *m) {
-    return m->serve.max_batch > 0 ? m->serve.max_batch : 8;
+    return m->serve.max_batch > 0 ? m->serve.max_batch : USUAL_ROWS;
 }
 
 void model_forget_proof(Model *m) {

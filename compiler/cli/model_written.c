@@ -234,7 +234,7 @@ bool generate_written(Model *m, Sequence *rows, int64_t count, const GenerateOpt
     for (int64_t b = 0; good && b < count; b++)
         good = generate_row(&w, &rows[b], b, on_token, ctx);
     if (good && o->memory)
-        tell_memory(&w.memory, w.it);
+        tell_memory(&w.memory, w.it, w.memory.cache);
     interp_free(w.it);
     interp_free(w.planned);
     rt_pool_free(w.pool);

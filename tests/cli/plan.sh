@@ -50,3 +50,76 @@ done
 "$SERIN" plan tests/core/written_cache.serin --rows 2 2>&1
 "$SERIN" plan tests/core/written_cache.serin --threads 2
 "$SERIN" plan tests/core/written_cache.serin --set MaxSeq=64 --chunk 8 --threads 2 --json
+# A hand-written cache: its states lie in the arena and are counted apart; they do not grow with
+# the context. Without a cache (--whole) they have their place, too.
+cat >"$TMP/make.serin" <<'END'
+module make
+
+struct Weights {
+    table: Tensor[8, 8; f32]
+}
+
+entry weights() -> Weights {
+    let y[i, j] = sin(cast<f32>(iota<i64>(8)[i] * 31 + iota<i64>(8)[j] * 7))
+    return Weights(table = y)
+}
+END
+cat >"$TMP/totals.serin" <<'END'
+module totals
+
+block Model<Cap: Dim = 24>
+where Cap > 0 {
+    param table: Tensor[8, 8; f32]
+    state total: Tensor[Cap, 8; f32]
+
+    entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B, 8; f32]
+    where S > 0 {
+        let t = table
+        let y[b, h] = t[cast<i64>(tokens[b, S - 1]), h]
+        return y
+    }
+
+    entry prefill<S: Dim>(tokens: Tensor[1, S; i32], _pos: i32) -> Tensor[1, 8; f32]
+    where S > 0 {
+        let y = next(tokens)
+        let sum_of[c, h] = total[c, h] + y[0, h] * cast<f32>(S)
+        total = sum_of
+        return total[0:1, :]
+    }
+
+    entry decode(token: Tensor[1, 1; i32], _pos: i32) -> Tensor[1, 8; f32] {
+        let y = next(token)
+        let sum_of[c, h] = total[c, h] + y[0, h]
+        total = sum_of
+        return total[0:1, :]
+    }
+}
+
+inference serve {
+    model = Model
+    generate = next
+    prefill = prefill
+    decode = decode
+    cache = kv_cache(Cap)
+}
+END
+"$SERIN" eval "$TMP/make.serin" --entry weights -o "$TMP/w.safetensors" || exit
+totals="$TMP/totals.serin --weights $TMP/w.safetensors"
+# $totals and the flags are words to split.
+# shellcheck disable=SC2086
+for flags in '' '--chunk 2'; do
+    "$SERIN" plan $totals --ctx 9 $flags --threads 2 --json | numbers interpreter >"$TMP/plan"
+    "$SERIN" serve $totals --prompt "1 2 3 4 5" --tokens 4 $flags --threads 2 --memory \
+        2>"$TMP/err" >"$TMP/ids"
+    grep '^cache' "$TMP/err" >"$TMP/memory"
+    fault=$(served)
+    echo "hand-written $flags: ${fault:-equal}"
+    sed -n 's/.*arena \(.*\), scratch.*/arena \1/p' "$TMP/memory"
+done
+# shellcheck disable=SC2086
+"$SERIN" serve $totals --prompt "1 2 3" --tokens 2 --whole --threads 2 --memory 2>&1 >"$TMP/ids" |
+    grep -o 'outside [0-9]* bytes'
+# shellcheck disable=SC2086
+"$SERIN" serve $totals --prompt "1 2 3" --prompt 4 --tokens 2 --rows 2 2>&1
+"$SERIN" plan "$TMP/totals.serin" --ctx 9 --threads 2
+"$SERIN" check "$TMP/totals.serin" --summary --prove 2>&1 | sed "s|$TMP|TMP|g"
