@@ -19,7 +19,7 @@ struct Buffer {
     uint64_t offset;       // in the arena
     bool inside;           // it lies in the arena
     int uses;              // slots that hold it
-    max_align_t scalar[1]; // memory of a tensor without axes in a dry run
+    max_align_t scalar[1]; // in a dry run: memory of a tensor that fits, as scalars do
 };
 
 // The tensors of a call by the order in which its values are computed. Which values that are does
@@ -128,7 +128,8 @@ bool run_dims(Interp *it, const CoreType *type, int64_t *dims); // also refuses 
 // next call. NULL with a message.
 void *run_scratch(Interp *it, size_t size);
 
-// Is there data in a dry run? Of the number of a loop's round there is, and of scalars of it.
+// Is there memory to read in a dry run? Of a loop's round and of scalars made of it, it holds what
+// a run would have; of other small tensors anything, which sizes do not depend on.
 static inline bool slot_is_known(const Slot *s) {
     return s->buffer && s->t.data == s->buffer->scalar;
 }

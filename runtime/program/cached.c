@@ -4,6 +4,7 @@
 #include "sampler.h"
 #include "threefry.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,7 +151,7 @@ bool generate_texts(const Options *o, const ModelFile *file, Text *texts, int co
     bool good = run_batch(o, file, &b, count);
     size_t n = (size_t)count * MODEL_VOCAB;
     if (good && b.last != NULL && fwrite(b.last, sizeof *b.last, n, logits) != n) {
-        fprintf(stderr, "error: can't write %s\n", o->logits);
+        fprintf(stderr, "error E8001: %s can't be written: %s\n", o->logits, strerror(errno));
         good = false;
     }
     release(&b);

@@ -21,7 +21,7 @@ static int read_prompt(const char *prompt, int64_t more, Text *text) {
     }
     memcpy(copy, prompt, size + 1);
     int code = 0;
-    const char *blank = " \t\n";
+    const char *blank = " \t\r\n"; // as serin serve
     for (char *id = strtok_r(copy, blank, &rest); id && !code; id = strtok_r(NULL, blank, &rest)) {
         int64_t value;
         if (!parse_int(id, 0, INT32_MAX, &value)) {
@@ -101,7 +101,7 @@ static int generate_all(const Options *o, const ModelFile *file, Text *texts) {
     bool good = generate_texts(o, file, texts, n, logits);
     clock_gettime(CLOCK_MONOTONIC, &end);
     if (logits && fclose(logits) != 0 && good) {
-        fprintf(stderr, "error: can't write %s\n", o->logits);
+        fprintf(stderr, "error E8001: %s can't be written: %s\n", o->logits, strerror(errno));
         good = false;
     }
     if (!good)

@@ -175,7 +175,6 @@ static void test_prompt(Tally *t) {
     rt_tokenizer_free(tokenizer);
 }
 
-// Text with a byte that has no piece is refused, or an unknown token stands for it.
 // What is left once no more texts come: decoding.
 static void test_end_encoding(Tally *t) {
     char *json = small("", ""), *text = NULL;
@@ -197,6 +196,7 @@ static void test_end_encoding(Tally *t) {
     free(json);
 }
 
+// Text with a byte that has no piece is refused, or an unknown token stands for it.
 static void test_unknown(Tally *t) {
     static const char find[] = "\"BPE\",\"vocab\":{\"\xC4\x80\":0,\"\xC4\x81\":1,"
                                "\"\xC4\x82\":2,\"\xC4\x83\":3,\"\xC4\x84\":4,";
