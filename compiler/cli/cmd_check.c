@@ -23,7 +23,7 @@ static void count_one(void *ctx, const char *path, const CoreType *type) {
     bool good = n->elements >= 0;
     (void)path;
     for (int i = 0; i < type->rank; i++)
-        good = good && !(dim_is_const(type->dims[i], &d) && __builtin_mul_overflow(size, d, &size));
+        good = good && dim_is_const(type->dims[i], &d) && !__builtin_mul_overflow(size, d, &size);
     n->tensors++;
     n->elements = good && !__builtin_add_overflow(n->elements, size, &size) ? size : -1;
 }
@@ -43,9 +43,10 @@ static bool in_layers(const StepPlan *p, const StepState *state) {
 }
 
 // "23040 bytes a token".
-static const char *token_text(Arena *a, int64_t bytes) {
-    return bytes < 0 ? "not the same for every token"
-                     : arena_printf(a, "%lld bytes a token", (long long)bytes);
+static const char *token_text(const Model *m, int64_t bytes) {
+    if (bytes >= 0)
+        return arena_printf(m->a, "%lld bytes a token", (long long)bytes);
+    return m->open ? "its size is open" : "not the same for every token";
 }
 
 // The cache that was derived: each kept value with its shape and bytes a position.
@@ -63,7 +64,7 @@ static void print_cache(const Model *m) {
         return;
     }
     int64_t total = opt_step_bytes(p);
-    printf("    cache   : kv_cache(%s), %s", dim_name(m->length), token_text(m->a, total));
+    printf("    cache   : kv_cache(%s), %s", dim_name(m->length), token_text(m, total));
     if (p->origin)
         printf(", a window of %lld tokens and a chunk at a time", (long long)p->window + 1);
     else if (m->context >= 0 && total >= 0)
@@ -78,7 +79,7 @@ static void print_cache(const Model *m) {
             dim_print(&shape, state->type->dims[k]);
         }
         printf("              %s: %s%s], %s%s\n", state->name ? state->name : "?",
-               dtype_name(state->type->dtype), shape.data, token_text(m->a, state->bytes),
+               dtype_name(state->type->dtype), shape.data, token_text(m, state->bytes),
                in_layers(p, state) ? " in all layers" : "");
     }
 }
@@ -100,14 +101,18 @@ static void print_model(Model *m) {
     Count n = {0};
     core_weights(m->core, m->entry->self, count_one, &n);
     printf("-- inference --\ninference serve: model %s\n", m->serve.model->name);
-    const char *elements =
-        n.elements < 0 ? "2^63 and more" : arena_printf(m->a, "%lld", (long long)n.elements);
+    const char *elements = m->open          ? "open sizes"
+                           : n.elements < 0 ? "2^63 and more"
+                                            : arena_printf(m->a, "%lld", (long long)n.elements);
     printf("    weights : %s in %lld tensor%s, from %s%s\n", elements, (long long)n.tensors,
            n.tensors == 1 ? "" : "s", m->weights_path ? m->weights_path : "nowhere",
            m->weights_missing ? " (not found)" : "");
     printf("    generate: %s(", m->serve.entry->name);
     print_params(m->serve.entry);
-    printf("), vocabulary %lld\n", (long long)m->vocab);
+    if (m->vocab < 0)
+        printf("), vocabulary open\n");
+    else
+        printf("), vocabulary %lld\n", (long long)m->vocab);
     if (m->window)
         printf("    context : a window of %lld tokens, learned positions\n", (long long)m->window);
     else if (m->context >= 0)
@@ -131,28 +136,68 @@ static bool is_open(const Model *m) {
     return false;
 }
 
+// Says what was not looked at, and what it takes.
+static void print_open(const Model *m) {
+    const Item *block = m->serve.model;
+    fprintf(stderr, "%s: with open dimensions it is not known what can be kept; give", m->path);
+    for (int i = 0; i < block->generics.len; i++) {
+        if (!m->block_args[i].bound)
+            fprintf(stderr, " --%s %s=%s",
+                    block->generics.data[i].kind == GENERIC_DIM ? "dim" : "set",
+                    block->generics.data[i].name,
+                    block->generics.data[i].kind == GENERIC_DIM ? "N" : "VALUE");
+    }
+    fputc('\n', stderr);
+}
+
+// Lowers with open dimensions as symbols. False where that takes numbers.
+static bool lower_open(Model *m, const Args *args) {
+    const Item *block = m->serve.model;
+    int diags = m->s->diags.len, errors = m->s->errors, warnings = m->s->warnings;
+    for (int i = 0; i < block->generics.len; i++) {
+        const GenericDecl *g = &block->generics.data[i];
+        if (!m->block_args[i].bound && (g->kind != GENERIC_DIM || g->generic == m->serve.length))
+            return false;
+    }
+    if (model_lower(m, args, 0) == EXIT_FINE)
+        return true;
+    m->s->diags.len = diags;
+    m->s->errors = errors;
+    m->s->warnings = warnings;
+    return false;
+}
+
+static void print_answers(Model *m, const Args *args) {
+    bool summary = m->checkpoint || args_has(args, "--summary"), prove = args_has(args, "--prove");
+    if (m->checkpoint)
+        checkpoint_print(m->checkpoint, stdout);
+    if (m->open && !m->step && (summary || prove))
+        print_open(m);
+    else if (summary)
+        print_model(m);
+}
+
 static int check_model(Model *m, const Args *args, bool quiet) {
-    if (m->engine && (!m->serve.entry || is_open(m)))
+    m->open = m->serve.entry && is_open(m);
+    if (m->engine && (!m->serve.entry || m->open))
         return model_engine_early(m) ? EXIT_FINE : EXIT_WRONG;
-    if (!m->serve.entry || is_open(m))
+    if (!m->serve.entry)
         return m->s->errors ? EXIT_WRONG : EXIT_FINE;
-    int code = model_lower(m, args, 0);
-    if (code == EXIT_FINE && (model_weights(m) || args_has(args, "--weights")))
+    bool lowered = !m->open || lower_open(m, args);
+    int code = m->open ? EXIT_FINE : model_lower(m, args, 0);
+    if (code == EXIT_FINE && !m->open && (model_weights(m) || args_has(args, "--weights")))
         code = model_match_weights(m);
-    if (code == EXIT_FINE)
+    if (code == EXIT_FINE && lowered)
         code = model_derive(m);
     if (code == EXIT_FINE && m->engine && !model_engine(m))
         code = EXIT_WRONG;
     if (code == EXIT_FINE && m->s->errors)
         code = EXIT_WRONG;
-    bool print = code == EXIT_FINE && !quiet;
-    if (print)
+    if (code == EXIT_FINE && !quiet) {
         code = model_slide(m);
-    if (print && m->checkpoint)
-        checkpoint_print(m->checkpoint, stdout);
-    if (print && (m->checkpoint || args_has(args, "--summary")))
-        print_model(m);
-    if (m->core && args_has(args, "--prove") && !quiet)
+        print_answers(m, args);
+    }
+    if (m->core && (m->step || !m->open) && args_has(args, "--prove") && !quiet)
         print_proof(m);
     return code;
 }

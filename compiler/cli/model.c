@@ -213,6 +213,8 @@ static bool bind_block_dim(Model *m, int i, int64_t prompt) {
     core_weights(scratch, fn->self, read_dim, &h);
     if (h.value < 0 && g == m->serve.length)
         h.value = prompt > 0 ? prompt : -1;
+    if (h.value < 0 && m->open)
+        return true;
     if (h.value < 0) {
         Diag *d = report(m->s, g->span, E2110, "the dimension `%s` of `%s` is not bound", g->name,
                          m->serve.model->name);
@@ -233,6 +235,8 @@ static bool bind_rest(Model *m, int64_t prompt) {
         if (block->generics.data[i].generic == m->serve.length)
             dim_is_const(m->block_args[i].dim, &m->window);
     }
+    if (m->open)
+        return true; // the clauses are what its types were checked with
     const Generic **generics = NEW_N(m->a, const Generic *, block->generics.len + 1);
     for (int i = 0; i < block->generics.len; i++)
         generics[i] = block->generics.data[i].generic;
@@ -324,7 +328,7 @@ int model_lower(Model *m, const Args *args, int64_t prompt) {
     const CoreType *result = core_value(m->entry, m->entry->region.yields.data[0])->type;
     if (m->serve.ids || !dim_is_const(result->dims[result->rank - 1], &m->vocab))
         m->vocab = find_vocab(m->entry);
-    if (m->vocab < 0) {
+    if (m->vocab < 0 && !m->open) {
         report(m->s, m->serve.entry->name_span, E2010,
                "`%s` ends in no categorical or argmax that tells the vocabulary",
                m->serve.entry->name);

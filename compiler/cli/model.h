@@ -35,6 +35,7 @@ typedef struct {
     CoreFn *at, *at_greedy;       // the entries of one length, in core; NULL without --fixed
     CoreFn *prefill, *decode;     // hand-written, in step_core; NULL without them
     const Dim *prefill_length;    // prefill's symbol S
+    bool open;                    // check: dimensions that nothing binds stay symbols
     const char *engine;           // --engine of check: "vllm", "gguf", "hf"; or NULL
     RtWeights *weights;           // of a program; a checkpoint has its own
     const char *weights_name;     // as --json reports it

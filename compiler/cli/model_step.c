@@ -38,8 +38,10 @@ Diag *model_report_why(Model *m, DiagCode code, const StepRefusal *why, const Ca
 // E3304 where the serve block counts on a cache, else a warning: the whole context is computed.
 static void report_refusal(Model *m) {
     const CausalCause *cause = m->causal ? causal_refusal(m->causal) : NULL;
-    DiagCode code = wants_cache(m) ? E3304 : W3304;
+    DiagCode code = wants_cache(m) && !m->open ? E3304 : W3304;
     Diag *d;
+    if (m->open && !(cause && cause->label))
+        return; // numbers may decide it
     if (!m->causal && m->engine && code == E3304) {
         const char *what = arena_printf(m->a, "is no forward pass that %s runs", m->engine);
         d = model_report_why(m, E3301, &m->step_why, NULL, what);
@@ -52,7 +54,11 @@ static void report_refusal(Model *m) {
     diag_note(m->s, d, (Span){0},
               "a cache needs a proof that position q depends on positions up to "
               "q only, whatever the length");
-    if (code == E3304 && m->engine)
+    if (m->open)
+        diag_help(m->s, d,
+                  "mend the expression; or, if it is right, give the dimensions by --dim: "
+                  "with numbers more is proved");
+    else if (code == E3304 && m->engine)
         diag_help(m->s, d, "mend the expression: %s keeps a cache always", m->engine);
     else if (code == E3304)
         diag_help(m->s, d,
@@ -127,5 +133,5 @@ int model_derive(Model *m) {
         return model_verify(m, m->step_core, "deriving the step");
     }
     report_refusal(m);
-    return wants_cache(m) ? EXIT_WRONG : EXIT_FINE;
+    return wants_cache(m) && !m->open ? EXIT_WRONG : EXIT_FINE;
 }

@@ -14,6 +14,12 @@ sed 's/at\[j\] <= at\[i\]/at[j] < at[i] + 2/' examples/02_attention.serin >"$TMP
 try "$TMP/broken.serin" $sizes --entry forward | sed "s|$TMP|TMP|"
 # shellcheck disable=SC2086
 try "$TMP/broken.serin" $sizes --entry forward --json | sed "s|$TMP|TMP|g"
+# With open dimensions: proved for all of them, doubted, or not decided.
+try examples/02_attention.serin --prove --summary
+try "$TMP/broken.serin" --entry forward --summary | sed "s|$TMP|TMP|"
+try stdlib/models/llama.serin --prove --summary
+sed 's/Vocab: Dim, D: Dim/Vocab: Dim, D: Dim, T: Float/' examples/02_attention.serin >"$TMP/open.serin"
+try "$TMP/open.serin" --summary | sed "s|$TMP|TMP|"
 try examples/verses --engine vllm
 try examples/verses --engine gguf --json
 try examples/verses --engine trt
