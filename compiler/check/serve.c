@@ -192,7 +192,10 @@ static bool find_entry(Resolver *r, const char *name) {
             take_entry(r, model->items.data[i], false, span))
             return true;
     }
-    report(r->c.s, r->out->block->span, W0003, "`%s` has no entry that can generate", model->name);
+    Diag *d = report(r->c.s, r->out->block->span, W0003, "`%s` has no entry that can generate",
+                     model->name);
+    if (serve_field(r->out->block, "decode"))
+        diag_note(r->c.s, d, (Span){0}, "beside `decode`, one that takes a whole text is needed");
     return true;
 }
 
@@ -221,12 +224,12 @@ static Item *find_model(Resolver *r) {
 // kv_cache(S) names the axis of positions of the entry's tokens. False after E2010.
 static bool check_cache(Resolver *r) {
     const ServeField *field = serve_field(r->out->block, "cache");
-    if (!field || !r->out->entry)
+    if (!field)
         return true;
     const Expr *axis = field->value->args.data[0].value;
     if (r->out->decode)
         return serve_capacity(r, axis);
-    if (axis->name == r->out->length->name)
+    if (!r->out->entry || axis->name == r->out->length->name)
         return true;
     Diag *d = report(r->c.s, axis->span, E2010, "`%s` is not the axis of positions of `%s`",
                      axis->name, r->out->entry->name);

@@ -13,23 +13,28 @@ int64_t serve_max_batch(const Expr *value) {
     return n->kind == EXPR_INT && n->int_value <= 1 << 16 ? n->int_value : 0;
 }
 
-// entry(tokens: Tensor[Batch, S; i32], pos: i32) -> Tensor[Batch, V; float]. NULL, or what is
-// wrong.
+// entry(tokens: Tensor[1, S; i32], pos: i32) -> Tensor[1, V; float], S being 1 for `one`. NULL, or
+// what is wrong. The batch may be a generic that is bound to 1 (model_written).
 static const char *step_fault(Item *entry, bool one) {
     const Type *t = entry->type, *tokens;
     int64_t n;
     if (entry->kind != ITEM_ENTRY || entry->params.len != 2)
-        return "it must be an entry that takes the tokens and their position";
+        return one ? "it must be an entry that takes a token, Tensor[1, 1; i32], then its position,"
+                     " i32"
+                   : "it must be an entry that takes the tokens, Tensor[1, S; i32], then the first "
+                     "one's position, i32";
     tokens = entry->params.data[0]->type;
     const Type *pos = entry->params.data[1]->type;
     if (!serve_is_tokens(tokens) || !type_is_scalar(pos) || !elem_is(pos->elem, DT_I32))
-        return "it must take the tokens, Tensor[Batch, S; i32], then their position, i32";
+        return one ? "it must take a token, Tensor[1, 1; i32], then its position, i32"
+                   : "it must take the tokens, Tensor[1, S; i32], then the first one's position, "
+                     "i32";
     if (one && !(dim_is_const(tokens->axes[1].dim, &n) && n == 1))
-        return "decode takes one token: Tensor[Batch, 1; i32]";
+        return "it must take one token at a time, Tensor[1, 1; i32]";
     if (!one && !serve_generic(entry, tokens->axes[1].dim))
-        return "the length of the tokens must be a generic of the entry";
+        return "the length of the tokens, S of Tensor[1, S; i32], must be a generic of the entry";
     if (t->kind != TYPE_TENSOR || t->rank != 2 || !elem_is_float(t->elem))
-        return "it must give the logits of the last token, Tensor[Batch, V; ..]";
+        return "it must give the logits of the last token, Tensor[1, V; f32] or of another float";
     return NULL;
 }
 
@@ -46,7 +51,7 @@ static bool named_entry(Resolver *r, const char *name, bool one, Item **out) {
     }
     const char *fault = entry ? step_fault(entry, one) : "the model has no such entry";
     if (fault) {
-        Diag *d = report(r->c.s, field->value->span, E2010, "`%s` can't be `%s`: %s",
+        Diag *d = report(r->c.s, field->value->span, E2010, "`%s` can't be the block's `%s`: %s",
                          field->value->name, name, fault);
         if (entry)
             diag_note(r->c.s, d, entry->name_span, "it is declared here");

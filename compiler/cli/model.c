@@ -299,13 +299,30 @@ int model_verify(const Model *m, const Core *core, const char *stage) {
     return internal_error(arena_printf(m->a, "Core does not verify after %s", stage), faults.data);
 }
 
+// check_serve has warned; here the entry is needed.
+static int refuse_entryless(Model *m) {
+    const char *name = m->serve.model->name;
+    Diag *d = report(m->s, m->serve.block->span, E2010,
+                     "no entry of `%s` takes a whole text and gives what follows it", name);
+    if (m->serve.decode)
+        diag_note(m->s, d, m->serve.decode->name_span,
+                  "`%s` keeps a cache for such an entry, and runs in its place",
+                  m->serve.decode->name);
+    diag_help(m->s, d,
+              "give `%s` an entry that takes the tokens, Tensor[B, S; i32], for any B and S, and "
+              "gives the logits, Tensor[B, V; f32] or [B, S, V], or the next tokens, "
+              "Tensor[B; i32]; `generate = NAME` then says what an entry lacks",
+              name);
+    return EXIT_WRONG;
+}
+
 int model_lower(Model *m, const Args *args, int64_t prompt) {
     if (!m->serve.block) {
         report(m->s, (Span){0}, E2010, "%s has no `inference serve` block", m->path);
         return EXIT_USAGE;
     }
     if (!m->serve.entry)
-        return EXIT_WRONG;
+        return refuse_entryless(m);
     if (!bind_rest(m, prompt))
         return EXIT_WRONG;
     refuse_unused(m);
