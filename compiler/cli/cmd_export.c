@@ -1,8 +1,8 @@
 // serin export PATH --target c --serve -o DIR: a C program and its weights.
 #include "base/embedded.h"
 #include "cli/cli.h"
+#include "cli/export_folder.h"
 #include "cli/model_codegen.h"
-#include "runtime/file.h"
 #include "runtime/pack_write.h"
 #include <errno.h>
 #include <stdlib.h>
@@ -14,7 +14,8 @@ static const Flag flags[] = {
     {"--target", FLAG_TEXT, "T", "c (the only one so far)"},
     {"--serve", FLAG_BOOL, NULL, "with the loop that generates (required so far)"},
     {"--fixed", FLAG_BOOL, NULL, "one length: every token from a padded text, without a cache"},
-    {"-o", FLAG_TEXT, "DIR", "where to write; must not exist, or be empty"},
+    {"-o", FLAG_TEXT, "DIR", "where to write: a new or empty folder, or an earlier export"},
+    {"--force", FLAG_BOOL, NULL, "overwrites files of an earlier export that were edited"},
     MODEL_FLAGS,
 };
 
@@ -83,18 +84,6 @@ static GenFile *runtime_files(Arena *a, int *count) {
     return out.data;
 }
 
-static bool write_file(Model *m, const char *dir, const GenFile *f) {
-    RtError err;
-    const char *path = arena_printf(m->a, "%s/%s", dir, f->name);
-    RtWriter *w = rt_writer_open(path, &err);
-    bool good = w && rt_writer_put(w, f->text.ptr, (size_t)f->text.len);
-    if (w) // a failed write is reported by the commit
-        good = rt_writer_commit(w, &err) && good;
-    if (!good)
-        report(m->s, (Span){0}, E8001, "%s", err.text);
-    return good;
-}
-
 static bool generate_files(Model *m, GenFile **files, int *count) {
     char error[512] = "";
     CodegenCache cache;
@@ -107,28 +96,18 @@ static bool generate_files(Model *m, GenFile **files, int *count) {
     return false;
 }
 
-// The folder is made, or is there and empty or an earlier export.
-static bool make_folder(Model *m, const char *dir) {
-    const char *marker = arena_printf(m->a, "%s/model.h", dir);
-    int made = mkdir(dir, 0777), error = errno;
-    if (made == 0 || (error == EEXIST && access(marker, F_OK) == 0))
-        return true;
-    if (error == EEXIST && rmdir(dir) == 0 && mkdir(dir, 0777) == 0)
-        return true; // it was empty
-    report(m->s, (Span){0}, E8001, "the folder %s can't be written to: %s", dir,
-           error == EEXIST ? "it exists and is no earlier export" : strerror(error));
-    return false;
-}
-
-static bool write_all(Model *m, const char *dir) {
+static bool write_all(Model *m, const char *dir, bool force) {
     GenFile *files = NULL;
     int count = 0;
-    if (!generate_files(m, &files, &count) || !make_folder(m, dir) || !write_weights(m, dir))
+    if (!generate_files(m, &files, &count) || !export_folder(m, dir, force, files, count) ||
+        !write_weights(m, dir))
         return false;
     for (int i = 0; i < count; i++) {
-        if (!write_file(m, dir, &files[i]))
+        if (!export_write(m, dir, &files[i]))
             return false;
     }
+    if (!export_record(m, dir, files, count))
+        return false;
     if (m->window)
         fprintf(stderr,
                 "serin export: a window slides, so nothing is kept: every token is computed "
@@ -140,8 +119,16 @@ static bool write_all(Model *m, const char *dir) {
 
 static int export_model(Arena *a, const Args *args, Model *m) {
     const char *dir = args_text(args, "-o"), *target = args_text(args, "--target");
-    if (args->paths.len != 1 || !dir || !target || !args_has(args, "--serve"))
-        return usage_error("export takes one PATH, --target c --serve and -o DIR");
+    const char *missing = args->paths.len == 0         ? "PATH"
+                          : !target                    ? "--target c"
+                          : !args_has(args, "--serve") ? "--serve"
+                          : !dir                       ? "-o DIR"
+                                                       : NULL;
+    if (missing)
+        return usage_error("%s is missing: export takes one PATH, --target c --serve and -o DIR",
+                           missing);
+    if (args->paths.len > 1)
+        return usage_error("export takes one PATH, not %d", args->paths.len);
     if (strcmp(target, "c") != 0)
         return usage_error("--target %s is not there yet: this version writes c only", target);
     int code = model_open(a, args->paths.data[0], args, m);
@@ -161,7 +148,7 @@ static int export_model(Arena *a, const Args *args, Model *m) {
         code = model_fix(m);
     if (code != EXIT_FINE)
         return code;
-    return write_all(m, dir) ? EXIT_FINE : EXIT_WRONG;
+    return write_all(m, dir, args_has(args, "--force")) ? EXIT_FINE : EXIT_WRONG;
 }
 
 static int run(Arena *a, const Args *args) {
