@@ -178,8 +178,7 @@ static bool fill_block(Written *w, bool dry) {
     return w->self != NULL;
 }
 
-// The states lie in the arena too, but are counted apart. `decode` is run twice: what a state is
-// assigned becomes its memory, and the next value takes the other place.
+// The states lie in the arena too, but are counted apart.
 static bool run_dry(Written *w, int64_t length) {
     Model *m = w->m;
     int64_t n = w->chunk < length ? w->chunk : length;
@@ -192,7 +191,7 @@ static bool run_dry(Written *w, int64_t length) {
         good = feed(w, m->prefill, NULL, n, 0);
         w->layouts[0] = interp_layout(w->it);
     }
-    good = good && feed(w, m->decode, NULL, 1, 0) && feed(w, m->decode, NULL, 1, 0);
+    good = good && feed(w, m->decode, NULL, 1, 0);
     w->layouts[1] = interp_layout(w->it);
     InterpMemory need = interp_memory(w->it);
     w->memory = (EngineMemory){.cache = states,

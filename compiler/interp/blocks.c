@@ -37,6 +37,7 @@ static bool fill_state(Filler *f, const CoreMember *m, Member *out) {
         memset(s.buffer->data, 0, s.buffer->size);
     out->tensor = s.t;
     out->buffer = s.buffer;
+    out->buffer->state = true;
     StateMember *state = NEW(f->it->arena, StateMember);
     *state = (StateMember){out, f->it->states};
     f->it->states = state;

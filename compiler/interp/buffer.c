@@ -252,6 +252,7 @@ Buffer *buffer_new(Interp *it, uint64_t bytes) {
     if (!b)
         return NULL;
     b->uses = 1;
+    b->state = false;
     it->live += b->size;
     it->peak = it->live > it->peak ? it->live : it->peak;
     return b;

@@ -192,6 +192,11 @@ static bool is_identity(const Job *j, const CoreType *type) {
     return true;
 }
 
+// Is it of a state, which a write or an assignment changes?
+static bool may_change(const Slot *s) {
+    return s->writable || (s->buffer && s->buffer->state);
+}
+
 static bool job_view(Job *j, const CoreType *type, int arg, const Slot *from, Slot *out) {
     if (!slot_copy(j->it, out, from))
         return false;
@@ -248,7 +253,7 @@ static bool job_compute(Job *j, const CoreType *type, const Slot *const *args, S
     if (j->comp->reshape)
         return job_view(j, type, -1, args[0], out);
     // Of a state the value now is meant, whatever is written later.
-    if (is_identity(j, type) && !args[root->index]->writable)
+    if (is_identity(j, type) && !may_change(args[root->index])) // else it is a copy
         return job_view(j, type, root->index, args[root->index], out);
     if (!tensor_new(j->it, type->dtype, type->rank, j->extent, out))
         return false;

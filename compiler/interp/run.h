@@ -18,6 +18,7 @@ struct Buffer {
     size_t size;           // bytes, rounded up to a size class, in the arena to 64
     uint64_t offset;       // in the arena
     bool inside;           // it lies in the arena
+    bool state;            // it is a state's: what holds it sees the state change
     int uses;              // slots that hold it
     max_align_t scalar[1]; // in a dry run: memory of a tensor that fits, as scalars do
 };
@@ -43,7 +44,7 @@ typedef struct {
 
 typedef struct {
     Tensor tensor;        // MEMBER_PARAM, MEMBER_BUFFER, MEMBER_STATE
-    Buffer *buffer;       // MEMBER_STATE: its memory; it changes when a value takes its place
+    Buffer *buffer;       // MEMBER_STATE: its memory; a placement may move it
     InterpBlock **blocks; // MEMBER_SUB: one, MEMBER_ARRAY: count
     int64_t count;        // of blocks; 0 for tensors
 } Member;

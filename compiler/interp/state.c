@@ -75,31 +75,20 @@ static bool own_copy(Interp *it, const Slot *from, Slot *out) {
     return true;
 }
 
+// The value is copied to the state's memory, which stays where it is from call to call. Nothing
+// that is used later shows what was there: core_copy_states has made copies of that.
 bool state_assign(Interp *it, Member *m, const Slot *value, Slot *out) {
-    Slot x = {0}, own;
+    Slot x = {0};
     bool ok = slot_copy(it, &x, value) && job_plain(it, &x);
-    // Memory from outside, or a part of some, is not the state's.
-    bool whole = ok && x.buffer && x.t.data == x.buffer->data;
-    if (ok && !whole) {
-        ok = own_copy(it, &x, &own);
-        slot_drop(it, &x);
-        if (ok)
-            x = own;
+    for (int i = 0; ok && i < x.t.rank; i++) {
+        if (x.t.dims[i] != m->tensor.dims[i])
+            ok = run_fail(it, "a state is given a value of another shape");
     }
-    if (!ok) {
-        slot_drop(it, &x);
-        return false;
-    }
-    for (int i = 0; i < x.t.rank; i++) {
-        if (x.t.dims[i] != m->tensor.dims[i]) {
-            slot_drop(it, &x);
-            return run_fail(it, "a state is given a value of another shape");
-        }
-    }
-    buffer_drop(it, m->buffer);
-    m->tensor = x.t;
-    m->buffer = x.buffer;
-    return give_state(m, out);
+    size_t bytes = ok ? (size_t)(tensor_count(&x.t) * dtype_size(x.t.dtype)) : 0;
+    if (bytes && !it->dry && x.t.data != m->buffer->data)
+        memcpy(m->buffer->data, x.t.data, bytes);
+    slot_drop(it, &x);
+    return ok && give_state(m, out);
 }
 
 static void place_rows(const Tensor *state, void *to, const Tensor *x, const int32_t *rows,
@@ -137,6 +126,7 @@ bool state_place(Interp *it, Member *m, const Slot *const *args, Slot *out) {
         buffer_drop(it, m->buffer);
         m->tensor = own.t;
         m->buffer = own.buffer;
+        m->buffer->state = true;
     }
     if (tensor_count(&x.t) && tensor_count(&m->tensor) && !it->dry)
         place_rows(&m->tensor, m->buffer->data, &x.t, args[2]->t.data, args[3]->t.data);
