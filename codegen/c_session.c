@@ -97,7 +97,7 @@ static const char *const header[] = {
     "size_t session_cache_bytes(const Session *session);",
     "size_t session_arena_bytes(const Session *session);",
     "",
-    "// Forgets what row `row` was, before it begins anew at position 0.",
+    "// Forgets what row `row` was, before it begins anew at position 0. No such row: nothing.",
     "void session_clear(Session *session, int64_t row);",
     "",
     NULL,
@@ -106,11 +106,13 @@ static const char *const header[] = {
 static const char *const header_step[] = {
     "// Computes one chunk of every row b: the first count[b] of tokens[b * width ..], at "
     "positions",
-    "// pos[b], pos[b] + 1 and so on; what a row has before must have been computed. Writes the",
-    "// logits after the last of them to logits[b * MODEL_VOCAB ..]. False if width is not 1 .. "
-    "chunk,",
-    "// a count not 1 .. width, pos[b] + count[b] beyond the capacity, or a token outside the",
-    "// vocabulary.",
+    "// pos[b], pos[b] + 1 and so on; what a row has before must have been computed. A row with "
+    "the",
+    "// count 0 is left as it is. Writes the logits after the last token of row b to",
+    "// logits[b * MODEL_VOCAB ..]. False if width is not 1 .. chunk, all counts are 0, one is not",
+    "// 0 .. width, pos[b] + count[b] beyond the capacity, or one of the tokens (of any row) "
+    "outside",
+    "// the vocabulary.",
     NULL,
 };
 
@@ -158,7 +160,7 @@ static const char *const session_struct[] = {
     "    size_t cache_bytes;   // of all states",
     "    unsigned char *arena; // memory for the temporaries of one step",
     "    size_t arena_bytes;   // of the arena",
-    "    Chunk prompt;         // scratch of session_prefill",
+    "    Chunk own;            // scratch, of the largest chunk",
     NULL,
 };
 
@@ -186,7 +188,7 @@ static const char *const state_helpers[] = {
 
 static const char *const new_head[] = {
     "static bool new_chunk(Session *session) {",
-    "    Chunk *chunk = &session->prompt;",
+    "    Chunk *chunk = &session->own;",
     "    size_t size = (size_t)(session->rows * (session->chunk + 2)) * sizeof *chunk->tokens;",
     "    chunk->tokens = malloc(size);",
     "    if (chunk->tokens == NULL)",
@@ -332,7 +334,7 @@ static void write_free(const Export *x, Writer *w) {
     }
     if (slides(x))
         write_line(w, 1, NULL, "free(session->origin);");
-    write_line(w, 1, NULL, "free(session->prompt.tokens);");
+    write_line(w, 1, NULL, "free(session->own.tokens);");
     write_line(w, 1, NULL, "rt_pool_free(session->pool);");
     write_line(w, 1, NULL, "free(session->arena);");
     write_line(w, 1, NULL, "free(session);");
@@ -345,6 +347,9 @@ static void write_clear(const Export *x, Writer *w) {
     if (!has_states(x)) {
         write_line(w, 1, NULL, "(void)session; // nothing is kept");
         write_line(w, 1, NULL, "(void)row;");
+    } else {
+        write_line(w, 1, NULL, "if (row < 0 || row >= session->rows)");
+        write_line(w, 2, NULL, "return;");
     }
     write_sizes(x, w);
     for (int i = 0; i < state_count(x); i++) {
@@ -385,8 +390,10 @@ static const char *const accessors[] = {
     "    if (width < 1 || width > session->chunk)",
     "        return 0;",
     "    for (int64_t b = 0; b < session->rows; b++) {",
+    "        if (count[b] == 0)",
+    "            continue;",
     "        int64_t last = (int64_t)pos[b] + count[b];",
-    "        if (pos[b] < 0 || count[b] < 1 || count[b] > width || last > session->capacity)",
+    "        if (pos[b] < 0 || count[b] < 0 || count[b] > width || last > session->capacity)",
     "            return 0;",
     NULL,
 };
@@ -420,7 +427,8 @@ static const char *const step_head[] = {
 };
 
 static const char *const step_tail[] = {
-    "    return run_step(session, width, length, tokens, pos, count, logits);",
+    "    const Chunk *chunk = place_rows(session, pos, count);",
+    "    return run_step(session, width, length, tokens, chunk->pos, chunk->count, logits);",
     "}",
     "",
     NULL,
@@ -512,6 +520,7 @@ static void write_step(const Export *x, Writer *w) {
     if (slides(x))
         write_slide(x, w);
     write_run(x, w);
+    write_places(x, w);
     write_lines(w, step_head);
     if (slides(x))
         write_line(w, 1, NULL, "length = make_room(session, pos, count);");

@@ -44,6 +44,8 @@ static const char *const room[] = {
     "static int64_t make_room(Session *session, const int32_t *pos, const int32_t *count) {",
     "    int64_t most = 0;",
     "    for (int64_t b = 0; b < session->rows; b++) {",
+    "        if (count[b] == 0)",
+    "            continue;",
     "        int64_t length = room_for(session, b, pos[b], count[b]);",
     "        most = length > most ? length : most;",
     "    }",

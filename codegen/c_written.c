@@ -205,6 +205,7 @@ void write_written_h(const Export *x, Writer *w) {
     write_lines(w, header_rest);
     write_lines(w, x->prefill ? header_prefill : header_decode);
     write_lines(w, header_step);
+    write_prefill_h(w);
 }
 
 // ---- Sessions ----------------------------------------------------------------------------------
@@ -349,6 +350,7 @@ static void write_step(const Export *x, Writer *w) {
     write_line(w, 1, NULL, "}");
     write_line(w, 1, NULL, "return true;");
     write_line(w, 0, NULL, "}");
+    write_written_prefill(w);
 }
 
 void write_written_c(const Export *x, Writer *w) {

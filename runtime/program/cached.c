@@ -45,22 +45,23 @@ static void change_rows(const Options *o, Batch *b, int64_t texts) {
     for (int64_t i = 0; i < b->rows; i++) {
         if (b->row[i] == NULL || !is_done(o, b->row[i]))
             continue;
-        session_clear(b->session, i);
         b->row[i] = b->waiting < texts ? &b->texts[b->waiting++] : NULL;
+        if (b->row[i] != NULL)
+            session_clear(b->session, i);
     }
 }
 
-// Fills tokens, pos and count; returns the width. A row without a text is fed token 0 at its start.
+// Fills tokens, pos and count; returns the width. A row without a text is left alone.
 static int64_t fill(Batch *b) {
     int64_t width = step_width(b);
     for (int64_t i = 0; i < b->rows; i++) {
         const Text *text = b->row[i];
         int64_t from = text != NULL ? text->fed : 0;
-        int64_t left = text != NULL ? text->count - from : 1;
+        int64_t left = text != NULL ? text->count - from : 0;
         b->pos[i] = (int32_t)from;
         b->count[i] = (int32_t)(left < width ? left : width);
         for (int64_t c = 0; c < width; c++)
-            b->tokens[i * width + c] = c < left && text != NULL ? text->ids[from + c] : 0;
+            b->tokens[i * width + c] = c < left ? text->ids[from + c] : 0;
     }
     return width;
 }
