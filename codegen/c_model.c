@@ -64,7 +64,15 @@ static const char *const model_h_head[] = {
     "#include <stddef.h>",
     "#include <stdint.h>",
     "",
+    "#ifdef __cplusplus",
+    "extern \"C\" {",
+    "#endif",
+    "",
     NULL,
+};
+
+static const char *const model_h_tail[] = {
+    "#ifdef __cplusplus", "}", "#endif", "", "#endif", NULL,
 };
 
 static const char *const model_h_open[] = {
@@ -101,7 +109,7 @@ void write_model_h(const Export *x, Writer *w) {
         write_session_h(x, w);
     else
         write_whole_h(w);
-    write_line(w, 0, NULL, "#endif");
+    write_lines(w, model_h_tail);
 }
 
 // ---- Loading -----------------------------------------------------------------------------------

@@ -109,14 +109,28 @@ static const char *cache_text(const Export *x) {
 }
 
 static const char usage[] =
-    "\n"
-    "    char error[400];\n"
-    "    ModelFile *file = model_open(\"weights.bin\", error, sizeof error);\n"
-    "    Session *session = session_new(file, 1, MODEL_CONTEXT, MODEL_CHUNK, 0);\n"
     "    float *logits = malloc(MODEL_VOCAB * sizeof *logits);\n"
     "    session_prefill(session, 0, prompt, length, logits);  // those after the prompt\n"
     "    int32_t pos = length, one = 1;\n"
     "    session_step(session, 1, &token, &pos, &one, logits); // and after one more token\n";
+
+// How another program uses the model.
+static void add_usage(const Export *x, StrBuf *b) {
+    const char *size = is_cached(x) ? "1, MODEL_CONTEXT, MODEL_CHUNK, " : "";
+    strbuf_printf(b,
+                  "\nTo use it from another program, in C or C++: include `model.h` and link\n"
+                  "`libmodel.a -lpthread -lm`. In short:\n\n"
+                  "    char error[400];\n"
+                  "    ModelFile *file = model_open(\"weights.bin\", error, sizeof error);\n"
+                  "    Session *session = session_new(file, %s0);\n",
+                  size);
+    strbuf_printf(b, "%s",
+                  is_cached(x) ? usage
+                               : "    int64_t key[2] = {0, 1}; // of the draw; the likeliest "
+                                 "token needs none\n"
+                                 "    int32_t token = session_next(session, key, tokens, count, "
+                                 "0);\n");
+}
 
 static void add_readme(Export *x) {
     const CodegenOptions *o = x->o;
@@ -146,8 +160,7 @@ static void add_readme(Export *x) {
     if (o->fixed)
         strbuf_printf(&b, "Every token is computed from a padded text of that many.\n");
     strbuf_printf(&b, "%s", cache_text(x));
-    strbuf_printf(&b, "\nTo use it from another program: link `libmodel.a`, and see `model.h`.\n%s",
-                  x->step ? usage : "");
+    add_usage(x, &b);
     add_file(x, "README.md", &b);
 }
 

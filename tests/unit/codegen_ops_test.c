@@ -309,8 +309,8 @@ static void compile_and_compare(Ops *o, const Bytes *want, const char *cc, const
         return;
     int code =
         shell("cd %s && %s %s %s -Wno-unused-function -I\"$OLDPWD\"/runtime -I\"$OLDPWD\" "
-              "-o ops main.c $(ls \"$OLDPWD\"/runtime/kernels.c \"$OLDPWD\"/runtime/matmul*.c "
-              "\"$OLDPWD\"/runtime/threads.c) -lpthread -lm && ./ops",
+              "-o ops main.c \"$OLDPWD\"/runtime/kernels.c \"$OLDPWD\"/runtime/matmul*.c "
+              "\"$OLDPWD\"/runtime/threads.c -lpthread -lm && ./ops",
               o->dir, cc, c_warnings, opt);
     CHECK(o->t, code == 0);
     if (code == 0)
