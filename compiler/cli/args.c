@@ -35,16 +35,16 @@ static bool is_number(const char *text, double *value) {
 
 static bool check_value(const Flag *f, const char *text) {
     uint64_t most = f->kind == FLAG_SEED ? UINT64_MAX : INT64_MAX, i;
-    bool whole = f->kind == FLAG_INT || f->kind == FLAG_COUNT || f->kind == FLAG_SEED;
+    bool whole = f->kind == FLAG_INT || f->kind == FLAG_SEED;
     double d;
     if (whole && !is_digits(text)) {
         fprintf(stderr, "serin: %s needs an integer that is not negative, not \"%s\"\n", f->name,
                 text);
         return false;
     }
-    if (whole && (!is_int(text, most, &i) || (f->kind == FLAG_COUNT && !i))) {
-        fprintf(stderr, "serin: %s is %d to %" PRIu64 ", not %s\n", f->name, f->kind == FLAG_COUNT,
-                most, text);
+    if (whole && !is_int(text, most, &i)) { // a command's own range is args_within's
+        const char *why = f->kind == FLAG_SEED ? "is 0 to 18446744073709551615, not" : "can't be";
+        fprintf(stderr, "serin: %s %s %s\n", f->name, why, text);
         return false;
     }
     if (f->kind == FLAG_NUMBER && !is_number(text, &d)) {

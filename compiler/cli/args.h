@@ -5,8 +5,7 @@
 typedef enum {
     FLAG_BOOL,   // --json
     FLAG_TEXT,   // --prompt "1 2 3"; at most once
-    FLAG_INT,    // --tokens 16; an integer, not negative
-    FLAG_COUNT,  // --ctx 64; an integer of at least 1
+    FLAG_INT,    // --tokens 16; an integer, not negative; see args_within
     FLAG_SEED,   // --seed 7; an integer of 64 bits, not negative
     FLAG_NUMBER, // --temperature 0.8; a finite number of f32, not negative
     FLAG_MANY,   // --set NAME=VALUE; any number of times

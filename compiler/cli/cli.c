@@ -39,6 +39,10 @@ int usage_error(const char *format, ...) {
     return EXIT_USAGE;
 }
 
+const char *plural(int64_t n) {
+    return n == 1 ? "" : "s";
+}
+
 const char *size_text(Arena *a, double bytes) {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
     int u = 0;

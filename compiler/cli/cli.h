@@ -34,4 +34,5 @@ int internal_error(const char *what, const char *details);
 int usage_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 // "1.5 MiB", "12 bytes".
+const char *plural(int64_t n); // "s", but for 1 ""
 const char *size_text(Arena *a, double bytes);

@@ -9,8 +9,8 @@
 static const Flag flags[] = {
     MODEL_FLAGS,
     {"--block", FLAG_TEXT, "NAME", "the block, where there is no serve block"},
-    {"--rows", FLAG_COUNT, "N", "sequences at once (1)"},
-    {"--chunk", FLAG_COUNT, "N",
+    {"--rows", FLAG_INT, "N", "sequences at once (1)"},
+    {"--chunk", FLAG_INT, "N",
      "tokens of a prompt read at a time (128; by a hand-written prefill: all)"},
     {"--threads", FLAG_INT, "N", "of serin serve and run; 0: one for each processor (0)"},
     {"--json", FLAG_BOOL, NULL, "the numbers as one JSON object"},
@@ -135,7 +135,8 @@ void plan_line(Arena *a, const char *what, int64_t bytes, const char *note) {
 static void print_cache(const Model *m, const Plan *p, int64_t bytes) {
     Arena *a = m->a;
     const char *rows = p->rows > 1 ? arena_printf(a, "%lld rows of ", (long long)p->rows) : "";
-    const char *bound = arena_printf(a, "%s%lld tokens", rows, (long long)p->held);
+    const char *bound =
+        arena_printf(a, "%s%lld token%s", rows, (long long)p->held, plural(p->held));
     if (p->held < p->context)
         bound = arena_printf(a, "%s%lld tokens at a time (a window of %lld, a chunk)", rows,
                              (long long)p->held, (long long)m->step->window + 1);
@@ -215,8 +216,8 @@ static int plan_model(Arena *a, const Args *args, Target *t) {
               .good = true};
     if (args->paths.len != 1)
         return usage_error("plan takes one PATH");
-    if (!args_within(args, "--rows", 1, 65536) || !args_within(args, "--chunk", 1, INT32_MAX) ||
-        !args_within(args, "--threads", 0, 256))
+    if (!args_within(args, "--rows", 1, MOST_ROWS) ||
+        !args_within(args, "--chunk", 1, MOST_CHUNK) || !args_within(args, "--threads", 0, 256))
         return EXIT_USAGE;
     int code = model_open(a, args->paths.data[0], args, m);
     if (code == EXIT_FINE && !m->serve.block)
@@ -258,6 +259,6 @@ static int run(Arena *a, const Args *args) {
 const Command command_plan = {"plan",
                               "PATH",
                               "Tells the memory of a run, to the byte, before anything is loaded.",
-                              "serin plan examples/verses --ctx 4096 --rows 8",
+                              "serin plan examples/verses --ctx 128 --rows 8",
                               COMMAND_FLAGS(flags),
                               run};

@@ -100,7 +100,8 @@ static bool set_draw(const Model *m, const Args *args, Sequence *s) {
     s->temperature = (float)value[0];
     s->top_k = value[1] > 0 ? (int32_t)value[1] : 0;
     s->top_p = (float)value[2];
-    fprintf(stderr, "serin run: %s, prompt of %lld tokens, ", m->path, (long long)s->prompt);
+    fprintf(stderr, "serin run: %s, prompt of %lld token%s, ", m->path, (long long)s->prompt,
+            plural(s->prompt));
     if (s->temperature == 0)
         fprintf(stderr, "greedy\n");
     else

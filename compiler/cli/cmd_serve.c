@@ -16,7 +16,7 @@ static const Flag flags[] = {
     MODEL_FLAGS,
     {"--precision", FLAG_TEXT, "P", "stored: as the weights are (the only one so far)"},
     {"--backend", FLAG_TEXT, "B", "interp (the only one so far)"},
-    {"--chunk", FLAG_COUNT, "N",
+    {"--chunk", FLAG_INT, "N",
      "tokens of a prompt read at a time (128; by a hand-written prefill: all)"},
     {"--whole", FLAG_BOOL, NULL, "no cache: the whole context for every token"},
     {"--logits", FLAG_TEXT, "FILE", "writes the logits of each row's last token, f32"},
@@ -48,8 +48,8 @@ static void print_json(const Model *m, const Sequence *s, bool greedy) {
 }
 
 static void print_summary(const Model *m, const Sequence *s, bool greedy, bool whole) {
-    fprintf(stderr, "serin serve: %s from %s, prompt of %lld tokens, %lld generated, %s, ",
-            m->serve.model->name, m->weights_name, (long long)s->prompt,
+    fprintf(stderr, "serin serve: %s from %s, prompt of %lld token%s, %lld generated, %s, ",
+            m->serve.model->name, m->weights_name, (long long)s->prompt, plural(s->prompt),
             (long long)(s->length - s->prompt), greedy ? "greedy" : "sampled");
     if (m->window)
         fprintf(stderr, "context window %lld\n", (long long)m->window);
@@ -68,13 +68,18 @@ static bool only(const Args *args, const char *flag, const char *value) {
 
 typedef VEC(Sequence) Prompts;
 
-static bool add_prompt(Arena *a, const Args *args, const char *text, Prompts *p) {
+// `from` says where it was given, or is NULL where there is one prompt.
+static bool add_prompt(Arena *a, const Args *args, const char *text, const char *from, Prompts *p) {
     int64_t count = 0;
     int32_t *ids = parse_ids(a, text, &count);
-    if (ids)
+    if (ids) {
         vec_push(a, p,
                  sequence_new(a, ids, count, args_int(args, "--tokens", 16),
                               args_seed(args, "--seed"), 0));
+        p->data[p->len - 1].from = from;
+    } else if (from) {
+        fprintf(stderr, "  in %s\n", from);
+    }
     return ids != NULL;
 }
 
@@ -93,12 +98,11 @@ static bool add_lines(Arena *a, const Args *args, const char *path, Prompts *p) 
         size_t size = (size_t)((stop ? stop : end) - at);
         char *line = arena_alloc(a, size + 1);
         memcpy(line, at, size);
+        const char *from = arena_printf(a, "%s, line %lld", path, (long long)number);
         if (memchr(at, '\0', size))
-            good = usage_error("a byte that is 0") == EXIT_FINE;
+            good = usage_error("a byte that is 0\n  in %s", from) == EXIT_FINE;
         else if (line[strspn(line, " \t\r")])
-            good = add_prompt(a, args, line, p);
-        if (!good)
-            fprintf(stderr, "  in %s, line %lld\n", path, (long long)number);
+            good = add_prompt(a, args, line, from, p);
         at = stop ? stop + 1 : end;
     }
     rt_file_unmap(&file);
@@ -108,13 +112,21 @@ static bool add_lines(Arena *a, const Args *args, const char *path, Prompts *p) 
 // Those of each --prompt and --prompts in order. None after a message.
 static Prompts read_prompts(Arena *a, const Args *args) {
     Prompts p = {0};
+    int given = 0, number = 0; // of --prompt and --prompts; of --prompt
+    for (int i = 0; i < args->many.len; i += 2)
+        given += strncmp(args->many.data[i], "--prompt", 8) == 0;
     for (int i = 0; i < args->many.len; i += 2) {
-        const char *flag = args->many.data[i], *value = args->many.data[i + 1];
-        bool one = strcmp(flag, "--prompt") == 0;
-        if (one || strcmp(flag, "--prompts") == 0) {
-            if (!(one ? add_prompt : add_lines)(a, args, value, &p))
-                return (Prompts){0};
+        const char *flag = args->many.data[i], *value = args->many.data[i + 1], *from = NULL;
+        bool good = true;
+        if (strcmp(flag, "--prompt") == 0) {
+            number++;
+            from = given > 1 ? arena_printf(a, "--prompt number %d", number) : NULL;
+            good = add_prompt(a, args, value, from, &p);
+        } else if (strcmp(flag, "--prompts") == 0) {
+            good = add_lines(a, args, value, &p);
         }
+        if (!good)
+            return (Prompts){0};
     }
     if (!p.len)
         usage_error("serve needs --prompt \"1 2 3\", or --prompts FILE with lines of ids");
@@ -177,7 +189,7 @@ static int serve(Arena *a, const Args *args, Model *m) {
     if (!only(args, "--backend", "interp") || !only(args, "--precision", "stored"))
         return EXIT_USAGE;
     if (!args_within(args, "--tokens", 0, 1 << 24) || !args_within(args, "--threads", 0, 256) ||
-        !args_within(args, "--chunk", 1, 1 << 16) || !args_within(args, "--rows", 0, 1 << 16))
+        !args_within(args, "--chunk", 1, MOST_CHUNK) || !args_within(args, "--rows", 0, MOST_ROWS))
         return EXIT_USAGE;
     Prompts p = read_prompts(a, args);
     if (!p.len)

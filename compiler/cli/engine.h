@@ -16,6 +16,7 @@ typedef struct {
     int32_t top_k;     // 0: no such filter
     float top_p;       // 0 or 1: no such filter
     bool done;         // nothing more is wanted
+    const char *from;  // where it was given, for messages: "FILE, line 3"; or NULL
     float *logits;     // [vocab] or NULL: takes those of the last token, before the filters
 } Sequence;
 

@@ -42,27 +42,30 @@ Sequence sequence_new(Arena *a, const int32_t *prompt, int64_t count, int64_t to
     return s;
 }
 
-static bool check_prompt(Model *m, const Sequence *s) {
+// NULL, or the fault that was reported.
+static Diag *prompt_fault(Model *m, const Sequence *s) {
     long long count = (long long)s->prompt, tokens = (long long)(s->most - s->prompt);
     for (int64_t i = 0; i < s->prompt; i++) {
-        if (s->tokens[i] >= m->vocab) {
-            report(m->s, (Span){0}, E7003, "token %d is outside the vocabulary of %lld",
-                   s->tokens[i], (long long)m->vocab);
-            return false;
-        }
+        if (s->tokens[i] >= m->vocab)
+            return report(m->s, (Span){0}, E7003, "token %d is outside the vocabulary of %lld",
+                          s->tokens[i], (long long)m->vocab);
     }
-    if (m->window && count < m->window) {
-        report(m->s, (Span){0}, E7001, "the prompt has %lld tokens, the window %lld", count,
-               (long long)m->window);
-        return false;
-    }
-    if (!m->window && m->context >= 0 && s->most > m->context) {
-        report(m->s, (Span){0}, E7002,
-               "the prompt has %lld tokens, %lld more are asked for, the context holds %lld", count,
-               tokens, (long long)m->context);
-        return false;
-    }
-    return true;
+    if (m->window && count < m->window)
+        return report(m->s, (Span){0}, E7001, "the prompt has %lld token%s, the window %lld", count,
+                      plural(count), (long long)m->window);
+    if (!m->window && m->context >= 0 && s->most > m->context)
+        return report(m->s, (Span){0}, E7002,
+                      "the prompt has %lld token%s, %lld more %s asked for, the context holds %lld",
+                      count, plural(count), tokens, tokens == 1 ? "is" : "are",
+                      (long long)m->context);
+    return NULL;
+}
+
+static bool check_prompt(Model *m, const Sequence *s) {
+    Diag *d = prompt_fault(m, s);
+    if (d && s->from)
+        diag_note(m->s, d, (Span){0}, "in %s", s->from);
+    return !d;
 }
 
 // The greatest resident size of this program, bytes. getrusage counts what its parent was, too.

@@ -138,6 +138,8 @@ int model_open(Arena *a, const char *path, const Args *args, Model *m) {
         report(m->s, (Span){0}, E5004, "the weights file %s does not exist", weights);
         return EXIT_USAGE;
     }
+    if (!args_within(args, "--ctx", 1, INT32_MAX)) // positions are i32
+        return EXIT_USAGE;
     int code = checkpoint ? check_checkpoint(m, args) : check_source(m, args);
     if (code != EXIT_FINE)
         return code;
@@ -278,18 +280,30 @@ static int64_t find_vocab(const CoreFn *fn) {
     return -1;
 }
 
+void model_bound(Model *m, int64_t bound) {
+    if (bound < 0 || (m->context >= 0 && m->context <= bound))
+        return;
+    if (m->context >= 0 && m->context == m->asked)
+        fprintf(stderr, "serin: --ctx %lld is beyond the model's own bound: the context is %lld\n",
+                (long long)m->asked, (long long)bound);
+    m->context = bound;
+}
+
+// The least of --ctx and what the model says of itself.
 static void find_context(Model *m, const Args *args) {
-    int64_t bounds[3] = {args_int(args, "--ctx", -1), -1, -1};
-    if (m->checkpoint)
-        bounds[1] = checkpoint_context(m->checkpoint);
+    m->context = m->asked = args_int(args, "--ctx", -1);
+    int64_t own = m->checkpoint ? checkpoint_context(m->checkpoint) : -1;
     if (m->serve.length && !m->window) {
-        bounds[2] = check_bound(m->serve.entry, m->serve.length);
+        int64_t written = check_bound(m->serve.entry, m->serve.length);
+        own = own < 0 || (written >= 0 && written < own) ? written : own;
         m->length = m->serve.length->dim;
     }
-    for (int i = 0; i < 3; i++) {
-        if (bounds[i] >= 0 && (m->context < 0 || bounds[i] < m->context))
-            m->context = bounds[i];
-    }
+    model_bound(m, own);
+    if (m->window && m->asked >= 0 && m->asked != m->window)
+        fprintf(stderr,
+                "serin: --ctx %lld changes nothing: the context is a window of %lld learned "
+                "positions\n",
+                (long long)m->asked, (long long)m->window);
 }
 
 int model_verify(const Model *m, const Core *core, const char *stage) {

@@ -25,6 +25,7 @@ typedef struct {
     const Dim *length; // the symbol S, or NULL for a window
     int64_t window;    // or 0
     int64_t context;   // bound on prompt + tokens; -1 if there is none
+    int64_t asked;     // --ctx, or -1
     int64_t vocab;
     int key, tokens, temperature; // among the entry's parameters after self; -1 if absent
     Core *step_core;              // the entry with a symbolic batch, and the step derived from it
@@ -48,7 +49,7 @@ typedef struct {
 #define MODEL_FLAGS                                                                                \
     {"--weights", FLAG_TEXT, "FILE", "the weights, instead of the program's own"},                 \
         {"--entry", FLAG_TEXT, "NAME", "the generation entry"},                                    \
-        {"--ctx", FLAG_COUNT, "N", "bound of the context, in tokens"},                             \
+        {"--ctx", FLAG_INT, "N", "bound of the context, in tokens"},                               \
         {"--dim", FLAG_MANY, "NAME=N", "binds a dimension"}, {                                     \
         "--set", FLAG_MANY, "NAME=VALUE", "sets a generic or an annotated constant"                \
     }
@@ -60,6 +61,10 @@ int model_open(Arena *a, const char *path, const Args *args, Model *m);
 // Lowers the entry and its greedy copy and verifies them. `prompt` gives a window its length where
 // nothing else does (0: no prompt).
 int model_lower(Model *m, const Args *args, int64_t prompt);
+
+// Bounds the context by what the model says of itself (-1: nothing), and tells where --ctx asked
+// for more.
+void model_bound(Model *m, int64_t bound);
 
 // Lowers hand-written `prefill` and `decode` (m->serve.decode is there). The exit code.
 int model_written(Model *m);
@@ -85,6 +90,9 @@ int model_slide(Model *m);
 
 // Where nothing else is asked for: tokens of a prompt at a time, and sequences at once.
 enum { USUAL_CHUNK = 128, USUAL_ROWS = 8 };
+
+// What --chunk and --rows may be at most.
+enum { MOST_CHUNK = 1 << 16, MOST_ROWS = 1 << 16 };
 
 // Sequences at once: what `batching` allows, or USUAL_ROWS.
 int64_t model_max_rows(const Model *m);

@@ -113,6 +113,12 @@ int model_fix(Model *m) {
 }
 
 bool model_bounded(Model *m) {
+    if (m->context > INT32_MAX) {
+        Diag *d = report(m->s, (Span){0}, E8009, "the context of %s is %lld tokens, beyond %d",
+                         m->path, (long long)m->context, INT32_MAX);
+        diag_help(m->s, d, "give --ctx N");
+        return false;
+    }
     if (m->window || m->context >= 0)
         return true;
     Diag *d = report(m->s, (Span){0}, E8009, "the context of %s has no bound", m->path);

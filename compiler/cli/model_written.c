@@ -34,12 +34,6 @@ int64_t model_written_positions(const Model *m) {
     return 0;
 }
 
-static void bound_context(Model *m) {
-    int64_t capacity = model_written_positions(m);
-    if (capacity > 0 && (m->context < 0 || capacity < m->context))
-        m->context = capacity;
-}
-
 // The logits as f32, in a function around one that gives them in another format.
 static CoreFn *widened(Model *m, CoreFn *fn) {
     Core *c = m->step_core;
@@ -96,7 +90,8 @@ int model_written(Model *m) {
                m->serve.decode->name, dim_text(m->a, tokens->dims[0]));
         return EXIT_WRONG;
     }
-    bound_context(m);
+    int64_t positions = model_written_positions(m);
+    model_bound(m, positions > 0 ? positions : -1);
     int code = model_verify(m, m->step_core, "lowering");
     if (code != EXIT_FINE)
         return code;

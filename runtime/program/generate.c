@@ -48,15 +48,16 @@ static int read_prompt(const char *prompt, int64_t more, Text *text) {
 // Does the text fit the model? 0, or the exit code.
 static int check_length(const Text *text, int64_t tokens) {
     if (MODEL_WINDOW > 0 && text->prompt < MODEL_WINDOW) {
-        fprintf(stderr, "error E7001: the prompt has %lld tokens, the window %d\n",
-                (long long)text->prompt, MODEL_WINDOW);
+        fprintf(stderr, "error E7001: the prompt has %lld token%s, the window %d\n",
+                (long long)text->prompt, text->prompt == 1 ? "" : "s", MODEL_WINDOW);
         return 1;
     }
     if (MODEL_WINDOW == 0 && text->prompt + tokens > MODEL_CONTEXT) {
         fprintf(stderr,
-                "error E7002: the prompt has %lld tokens, %lld more are asked for, the context "
+                "error E7002: the prompt has %lld token%s, %lld more %s asked for, the context "
                 "holds %d\n",
-                (long long)text->prompt, (long long)tokens, MODEL_CONTEXT);
+                (long long)text->prompt, text->prompt == 1 ? "" : "s", (long long)tokens,
+                tokens == 1 ? "is" : "are", MODEL_CONTEXT);
         return 1;
     }
     return 0;
@@ -112,8 +113,8 @@ static int generate_all(const Options *o, const ModelFile *file, Text *texts) {
         prompt += texts[i].prompt;
     }
     double s = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
-    fprintf(stderr, "%lld tokens after %lld in %.2f s (%.1f a second)\n",
-            (long long)(n * o->tokens), (long long)prompt, s,
+    fprintf(stderr, "%lld token%s after %lld in %.2f s (%.1f a second)\n",
+            (long long)(n * o->tokens), n * o->tokens == 1 ? "" : "s", (long long)prompt, s,
             s > 0 ? (double)(n * o->tokens) / s : 0.0);
     return 0;
 }
@@ -126,6 +127,8 @@ static int generate(const Options *o, const ModelFile *file) {
         code = read_prompt(o->prompts[i], o->tokens, &texts[i]);
         if (!code)
             code = check_length(&texts[i], o->tokens);
+        if (code && o->prompt_count > 1)
+            fprintf(stderr, "  in --prompt number %d\n", i + 1);
     }
     if (!code)
         code = generate_all(o, file, texts);

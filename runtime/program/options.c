@@ -60,31 +60,37 @@ static bool parse_temperature(const char *text, float *value) {
     return end > text && *end == 0 && isfinite(*value) && *value >= 0;
 }
 
-static bool set_option(Options *o, const char *flag, const char *value) {
+// Takes a flag's value. NULL, or what is wrong with it.
+static const char *set_option(Options *o, const char *flag, const char *value) {
+    static const char uncached[] = "needs a cache, and this program keeps none: it can't be";
     int64_t n = 0;
     if (strcmp(flag, "--prompt") == 0) {
         o->prompts[o->prompt_count++] = value;
-        return true;
+        return NULL;
     }
     if (strcmp(flag, "--weights") == 0) {
         o->weights = value;
-        return *value != 0;
+        return *value ? NULL : "can't be";
     }
     if (strcmp(flag, "--tokens") == 0)
-        return parse_int(value, 0, INT32_MAX, &o->tokens);
+        return parse_int(value, 0, INT32_MAX, &o->tokens) ? NULL : "is 0 to 2147483647, not";
     if (strcmp(flag, "--temperature") == 0)
-        return parse_temperature(value, &o->temperature);
+        return parse_temperature(value, &o->temperature)
+                   ? NULL
+                   : "is 0 or a number of f32 greater than that, not";
     if (strcmp(flag, "--seed") == 0)
-        return parse_seed(value, &o->seed);
+        return parse_seed(value, &o->seed) ? NULL : "is 0 to 18446744073709551615, not";
     if (strcmp(flag, "--logits") == 0) {
         o->logits = value;
-        return MODEL_ROWS > 0 && *value != 0;
+        return MODEL_ROWS == 0 ? uncached : *value ? NULL : "can't be";
     }
-    if (strcmp(flag, "--chunk") == 0)
-        return MODEL_ROWS > 0 && parse_int(value, 1, INT32_MAX, &o->chunk);
-    bool ok = parse_int(value, 0, 256, &n); // --threads
+    if (strcmp(flag, "--chunk") == 0) {
+        bool fits = parse_int(value, 1, 65536, &o->chunk);
+        return MODEL_ROWS == 0 ? uncached : fits ? NULL : "is 1 to 65536, not";
+    }
+    bool fits = parse_int(value, 0, 256, &n); // --threads
     o->threads = (int)n;
-    return ok;
+    return fits ? NULL : "is 0 to 256, not";
 }
 
 // The number of the flag that `text` begins with, up to its end or a `=`; -1: none of them.
@@ -138,9 +144,10 @@ static int parse_option(Options *o, int argc, char **argv, int *i, unsigned *see
     if (!value && *i + 1 == argc)
         return refuse(text, "needs a value");
     value = value ? value + 1 : argv[++*i];
-    if (set_option(o, valued[flag], value))
+    const char *fault = set_option(o, valued[flag], value);
+    if (!fault)
         return -1;
-    fprintf(stderr, "error: %s can't be %s\n", valued[flag], *value ? value : "empty");
+    fprintf(stderr, "error: %s %s %s\n", valued[flag], fault, *value ? value : "empty");
     return 2;
 }
 

@@ -22,3 +22,26 @@ for edit in 's/decode = decode/decode = prefill/' 's/prefill = prefill/prefill =
     sed "$edit" tests/core/written_cache.serin >"$TMP/swapped.serin"
     try check "$TMP/swapped.serin"
 done
+
+# --ctx where the model has a bound of its own, and where a window slides.
+try plan examples/verses --ctx 100000
+try plan tests/core/written_cache.serin --ctx 100
+try check examples/minigpt/minigpt.serin --ctx 4
+try check examples/minigpt/minigpt.serin --ctx 8
+try serve examples/verses --prompt 1 --ctx 1000000000000
+try plan examples/verses --chunk 0
+try plan examples/verses --chunk 65537
+try plan examples/verses --rows 99999999999999999999
+sed 's/Dim = 16/Dim = 3000000000/' tests/core/written_cache.serin >"$TMP/long.serin"
+try plan "$TMP/long.serin"
+
+# Which of several prompts.
+printf '1 2\n\n3 9999\n' >"$TMP/prompts"
+try serve examples/verses --prompts "$TMP/prompts"
+printf '1 2\n3 x\n' >"$TMP/prompts"
+try serve examples/verses --prompts "$TMP/prompts"
+try serve examples/verses --prompt 1 --prompt 9999
+try serve examples/verses --prompt 1 --prompt "2 x"
+try serve examples/verses --prompt 1 --prompt "2 3" --ctx 2 --tokens 1
+try serve examples/verses --prompt 9999
+try serve examples/minigpt/minigpt.serin --prompt "1 2 3 4 5 6 7 8" --prompt "1 2"

@@ -86,7 +86,15 @@ try logits --prompt "1 -1"
 try logits --prompt "1 99999999999"
 try logits --prompt "1 8"
 try logits --prompt "1 x"
+"$TMP/logits/generate" --prompt 1 --prompt "1 8" --tokens 3 2>&1
 try logits --prompt 1 --ctx=4
+"$SERIN" export "$TMP/ids.serin" --weights "$TMP/w.safetensors" --target c --serve --fixed \
+    -o "$TMP/fixed" 2>"$TMP/err" || cat "$TMP/err"
+make -s -C "$TMP/fixed" OPT=-O1 || exit
+for flags in '--chunk 4' '--logits l.bin' '--threads 999' '--weights='; do
+    # shellcheck disable=SC2086
+    "$TMP/fixed/generate" --prompt 1 $flags 2>&1
+done
 try logits --prompt 1 --tokens 2 --logits "$TMP/nowhere/logits.bin"
 
 # Found by PATH, by a link, and from elsewhere.
