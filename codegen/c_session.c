@@ -117,7 +117,9 @@ static const char *const header_step[] = {
 };
 
 static const char *const header_slides[] = {
-    "// False too if pos[b] is so far behind what row b has had that what it looks at is gone.",
+    "// False too if pos[b] is so far behind what row b has had that what it looks at is gone, or "
+    "so",
+    "// far ahead of it that there is nothing to look at.",
     NULL,
 };
 
@@ -513,8 +515,9 @@ static void write_step(const Export *x, Writer *w) {
     write_lines(w, accessors);
     if (slides(x)) {
         write_line(w, 2, NULL, "int64_t back = session->origin[b] > 0 ? MODEL_LOOKBACK - 1 : 0;");
-        write_line(w, 2, NULL, "if (pos[b] - back < session->origin[b])");
-        write_line(w, 3, NULL, "return 0; // what it looks at is gone");
+        write_line(w, 2, NULL, "int64_t place = pos[b] - session->origin[b];");
+        write_line(w, 2, NULL, "if (place < back || place > session->held)");
+        write_line(w, 3, NULL, "return 0; // what it looks at is gone, or was never there");
     }
     write_lines(w, accessors_tail);
     if (slides(x))

@@ -90,7 +90,7 @@ static void write_whole_sessions(const Export *x, Writer *w) {
     bool sized = x->m->symbols.len > 0;
     write_lines(w, session_head);
     if (x->o->fixed)
-        write_line(w, 1, "the text, then 0", "int32_t padded[MODEL_CONTEXT];");
+        write_line(w, 1, "the text, then its last token again", "int32_t padded[MODEL_CONTEXT];");
     if (gives_logits(x->o))
         write_line(w, 1, "of the next token", "float logits[MODEL_VOCAB];");
     write_lines(w, session_open);
@@ -182,10 +182,9 @@ static void write_next(const Export *x, Writer *w) {
     if (weights)
         write_line(w, 1, NULL, "const %s *model = &session->file->weights;", root_type(x));
     if (x->o->fixed) {
-        write_line(w, 1, NULL, "size_t bytes = (size_t)count * sizeof *tokens;");
-        write_line(w, 1, NULL, "memset(session->padded, 0, sizeof session->padded);");
-        write_line(w, 1, NULL, "memcpy(session->padded, tokens, bytes);");
         write_line(w, 1, NULL, "int64_t at = count - 1;");
+        write_line(w, 1, NULL, "for (int64_t i = 0; i < MODEL_CONTEXT; i++)");
+        write_line(w, 2, NULL, "session->padded[i] = tokens[i < count ? i : at];");
     }
     if (gives_logits(x->o))
         write_pick(x, w);

@@ -51,8 +51,8 @@ typedef struct {
     const Dim *length;       // the symbol S of their second axis; NULL for a fixed window
     int64_t context;         // bound on prompt + tokens; the window's size if there is one
     bool window;             // the entry takes exactly `context` tokens, the last ones
-    bool fixed;    // the entry takes exactly `context` tokens, the first ones, and then 0; its last
-                   // parameter is the position of the last one, an i64 scalar
+    bool fixed;    // the entry takes exactly `context` tokens, the first ones, and then the last of
+                   // them again; its last parameter is that one's position, an i64 scalar
     int64_t vocab; // tokens are 0 .. vocab - 1
     double default_temperature; // where --temperature is not given
     const char *model_name;     // the strings that --json reports

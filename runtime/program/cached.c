@@ -4,7 +4,6 @@
 #include "sampler.h"
 #include "threefry.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +21,7 @@ typedef struct {
     int32_t *pos;    // (rows)
     int32_t *count;  // (rows)
     float *logits;   // (rows, MODEL_VOCAB)
-    float *last;     // (texts, MODEL_VOCAB): those of each text's last token; or NULL
+    float *last;     // (texts, MODEL_VOCAB): those of each text's last token; NULL: not wanted
 } Batch;
 
 static bool is_done(const Options *o, const Text *text) {
@@ -111,10 +110,7 @@ static bool allocate(const Options *o, const ModelFile *file, Batch *b, int64_t 
     b->pos = malloc(rows * sizeof *b->pos);
     b->count = malloc(rows * sizeof *b->count);
     b->logits = malloc(rows * MODEL_VOCAB * sizeof *b->logits);
-    if (o->logits != NULL)
-        b->last = calloc((size_t)texts * MODEL_VOCAB, sizeof *b->last);
-    return b->session && b->row && b->tokens && b->pos && b->count && b->logits &&
-           (b->last || o->logits == NULL);
+    return b->session && b->row && b->tokens && b->pos && b->count && b->logits;
 }
 
 static void release(Batch *b) {
@@ -124,7 +120,6 @@ static void release(Batch *b) {
     free(b->pos);
     free(b->count);
     free(b->logits);
-    free(b->last);
 }
 
 static bool run_batch(const Options *o, const ModelFile *file, Batch *b, int64_t texts) {
@@ -147,14 +142,9 @@ static bool run_batch(const Options *o, const ModelFile *file, Batch *b, int64_t
     return true;
 }
 
-bool generate_texts(const Options *o, const ModelFile *file, Text *texts, int count, FILE *logits) {
-    Batch b = {.texts = texts, .rows = count < MODEL_ROWS ? count : MODEL_ROWS};
+bool generate_texts(const Options *o, const ModelFile *file, Text *texts, int count, float *last) {
+    Batch b = {.texts = texts, .rows = count < MODEL_ROWS ? count : MODEL_ROWS, .last = last};
     bool good = run_batch(o, file, &b, count);
-    size_t n = (size_t)count * MODEL_VOCAB;
-    if (good && b.last != NULL && fwrite(b.last, sizeof *b.last, n, logits) != n) {
-        fprintf(stderr, "error E8001: %s can't be written: %s\n", o->logits, strerror(errno));
-        good = false;
-    }
     release(&b);
     return good;
 }

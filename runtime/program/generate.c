@@ -89,30 +89,46 @@ static void print_text(const Options *o, const Text *text) {
            MODEL_VOCAB);
 }
 
-// Generates after all texts and prints. 0, or the exit code.
-static int generate_all(const Options *o, const ModelFile *file, Text *texts) {
-    struct timespec start, end;
-    int n = o->prompt_count;
-    FILE *logits = o->logits ? fopen(o->logits, "wb") : NULL;
-    if (o->logits && !logits) {
+// Writes logits (count, MODEL_VOCAB) to the file that was asked for. False after a message.
+static bool write_logits(const Options *o, const float *logits, size_t count) {
+    FILE *file = fopen(o->logits, "wb");
+    size_t n = count * MODEL_VOCAB;
+    bool good = file && fwrite(logits, sizeof *logits, n, file) == n;
+    good = (!file || fclose(file) == 0) && good;
+    if (!good)
         fprintf(stderr, "error E8001: %s can't be written: %s\n", o->logits, strerror(errno));
-        return 1;
+    return good;
+}
+
+// Generates after all texts, seconds in *took. False after a message.
+static bool generate_and_keep(const Options *o, const ModelFile *file, Text *texts, double *took) {
+    struct timespec start, end;
+    size_t n = (size_t)o->prompt_count;
+    float *last = o->logits ? calloc(n * MODEL_VOCAB, sizeof *last) : NULL;
+    if (o->logits && !last) {
+        fprintf(stderr, "error: there is no memory for logits\n");
+        return false;
     }
     clock_gettime(CLOCK_MONOTONIC, &start);
-    bool good = generate_texts(o, file, texts, n, logits);
+    bool good = generate_texts(o, file, texts, o->prompt_count, last);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    if (logits && fclose(logits) != 0 && good) {
-        fprintf(stderr, "error E8001: %s can't be written: %s\n", o->logits, strerror(errno));
-        good = false;
-    }
-    if (!good)
+    good = good && (!last || write_logits(o, last, n));
+    free(last);
+    *took = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
+    return good;
+}
+
+// Generates after all texts and prints. 0, or the exit code.
+static int generate_all(const Options *o, const ModelFile *file, Text *texts) {
+    int n = o->prompt_count;
+    double s;
+    if (!generate_and_keep(o, file, texts, &s))
         return 1;
     int64_t prompt = 0;
     for (int i = 0; i < n; i++) {
         print_text(o, &texts[i]);
         prompt += texts[i].prompt;
     }
-    double s = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     fprintf(stderr, "%lld token%s after %lld in %.2f s (%.1f a second)\n",
             (long long)(n * o->tokens), n * o->tokens == 1 ? "" : "s", (long long)prompt, s,
             s > 0 ? (double)(n * o->tokens) / s : 0.0);

@@ -33,7 +33,8 @@ typedef struct {
     int64_t fed;    // those that the session has seen
 } Text;
 
-// Generates o->tokens tokens after each text; logits may be NULL. False after a message.
-bool generate_texts(const Options *o, const ModelFile *file, Text *texts, int count, FILE *logits);
+// Generates o->tokens tokens after each text. Where last is not NULL, it gets the logits that each
+// text's last token was drawn from: (count, MODEL_VOCAB). False after a message.
+bool generate_texts(const Options *o, const ModelFile *file, Text *texts, int count, float *last);
 
 #endif

@@ -2,9 +2,9 @@
 #include "generate.h"
 #include "threefry.h"
 
-bool generate_texts(const Options *o, const ModelFile *file, Text *texts, int count, FILE *logits) {
+bool generate_texts(const Options *o, const ModelFile *file, Text *texts, int count, float *last) {
     Session *session = session_new(file, o->threads);
-    (void)logits; // there are none
+    (void)last; // there are no logits
     if (!session) {
         fprintf(stderr, "error: there is no memory for a session\n");
         return false;

@@ -64,7 +64,10 @@ int main(void) {
         good = step(t, i < 70 ? text[i] : 8, i, i < 50 ? (3 * i) % MODEL_VOCAB : 9,
                     i < 50 ? i : 50, y);
     good = good && memcmp(x, y, MODEL_VOCAB * sizeof(float)) == 0;
-    puts(good && !step(s, 1, 20, 1, 51, x) ? "a prefill beside a row: equal" : "differs");
+    good = good && !step(s, 1, 20, 1, 51, x);
+    session_clear(s, 0);
+    good = good && !step(s, 1, 80, 1, 51, x);
+    puts(good ? "a prefill beside a row: equal" : "differs");
     session_free(s);
     session_free(t);
     model_close(file);
