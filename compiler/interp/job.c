@@ -233,25 +233,27 @@ bool job_plain(Interp *it, Slot *s) {
 
 // ---- Running -----------------------------------------------------------------------------------
 
-static bool job_sweep(Job *j, const CoreType *type, const Slot *out) {
+static Sweep job_sweep(const Job *j, const CoreType *type) {
     Sweep s = {.root = j->comp->root, .reduction = j->comp->reduction, .step = j->comp->step};
     s.dtype = type->dtype;
-    s.data = out->buffer->data;
     s.out_count = j->out;
-    job_strides(&out->t, s.out_step);
     for (int i = 0; i < j->out; i++)
         s.outs[i] = i;
     s.red_count = j->red;
     for (int i = 0; i < j->red; i++)
         s.reds[i] = j->out + i;
-    return sweep_run(j, &s);
+    return s;
 }
 
 static bool job_compute(Job *j, const CoreType *type, const Slot *const *args, Slot *out) {
     bool done = false;
     const Node *root = job_node(j, j->comp->root);
+    Sweep sweep = job_sweep(j, type);
     if (j->comp->reshape)
         return job_view(j, type, -1, args[0], out);
+    // With lesser extents it may be a sweep, whatever it is now.
+    if (j->it->dry && !sweep_plan(j, &sweep))
+        return false;
     // Of a state the value now is meant, whatever is written later.
     if (is_identity(j, type) && !may_change(args[root->index])) // else it is a copy
         return job_view(j, type, root->index, args[root->index], out);
@@ -261,7 +263,9 @@ static bool job_compute(Job *j, const CoreType *type, const Slot *const *args, S
         return true;
     if (j->it->mode == INTERP_AUTO && !contract_run(j, out, &done))
         return false;
-    return done || job_sweep(j, type, out);
+    sweep.data = out->buffer->data;
+    job_strides(&out->t, sweep.out_step);
+    return done || sweep_run(j, &sweep);
 }
 
 // Scalars of scalars are computed in a dry run too: they may be the number of an item.

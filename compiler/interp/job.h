@@ -56,6 +56,10 @@ typedef struct {
 // Evaluates in blocks of elements along one index. False with a message.
 bool sweep_run(Job *j, const Sweep *s);
 
+// Takes the scratch memory, bytes, that the sweep or the copy of a factor of it may need with these
+// or any lesser extents, whichever index their blocks lie along. False with a message.
+bool sweep_plan(Job *j, const Sweep *s);
+
 // Computes the comprehension by matrix kernels if it is a contraction that they fit. Sets *done;
 // false with a message.
 bool contract_run(Job *j, const Slot *out, bool *done);

@@ -307,6 +307,20 @@ static double total_work(const Run *r) {
     return work * (double)(r->tape.starts[r->nest.depths + 1] + 1);
 }
 
+// Bytes of scratch memory that a task takes.
+static size_t task_bytes(Run *r) {
+    if (r->sweep->reduction != RED_NONE && !r->reducer.count)
+        r->tape.registers = 0; // nothing is evaluated
+    return 2 * VEC_BLOCK * sizeof(int64_t) + (size_t)r->tape.registers * r->tape.register_size +
+           values_bytes(r) + reduce_bytes(&r->reducer);
+}
+
+// Tasks that a sweep is cut into, at most.
+static size_t most_tasks(const Job *j) {
+    int threads = rt_pool_threads(j->it->pool);
+    return threads == 1 ? 1 : 4 * (size_t)threads;
+}
+
 bool sweep_run(Job *j, const Sweep *s) {
     Run *r = NEW(j->arena, Run);
     r->job = j;
@@ -317,26 +331,57 @@ bool sweep_run(Job *j, const Sweep *s) {
         return true;
     if (!make_tape(r) || !make_reducer(r))
         return false;
-    double tasks = total_work(r) / TASK_WORK, most = 4.0 * rt_pool_threads(j->it->pool);
-    tasks = rt_pool_threads(j->it->pool) == 1 || tasks < 1 ? 1 : tasks > most ? most : tasks;
+    if (j->dry)
+        return true;
+    double tasks = total_work(r) / TASK_WORK, most = (double)most_tasks(j);
+    tasks = most == 1 || tasks < 1 ? 1 : tasks > most ? most : tasks;
     r->per_task = r->units / (int64_t)tasks + (r->units % (int64_t)tasks != 0);
     r->per_task = r->per_task ? r->per_task : 1;
     size_t count = (size_t)((r->units + r->per_task - 1) / r->per_task);
-    r->task_bytes = 2 * VEC_BLOCK * sizeof(int64_t) +
-                    (size_t)r->tape.registers * r->tape.register_size + values_bytes(r) +
-                    reduce_bytes(&r->reducer);
+    r->task_bytes = task_bytes(r);
     if (r->task_bytes > j->it->limit / (count ? count : 1))
         return run_fail(j->it, "no memory for a comprehension over so many points");
-    // With lesser extents than a dry run's there may be more tasks.
-    size_t room = j->it->dry && rt_pool_threads(j->it->pool) > 1 ? (size_t)most : count;
-    r->memory = run_scratch(j->it, room * r->task_bytes);
+    r->memory = run_scratch(j->it, count * r->task_bytes);
     if (!r->memory)
         return false;
-    if (j->dry)
-        return true;
     if (count <= 1)
         run_task(r, 0);
     else
         rt_pool_run(j->it->pool, run_task, r, count);
     return true;
+}
+
+// ---- Planning ----------------------------------------------------------------------------------
+
+// Raises *most to what a task takes with blocks along `vector` and the loop over `last` innermost.
+// The loops between share no registers, so they need not be known.
+static bool plan_nest(Job *j, const Sweep *s, int vector, int last, bool inner, size_t *most) {
+    Run *r = NEW(j->arena, Run);
+    r->job = j;
+    r->sweep = s;
+    r->inner = inner;
+    r->nest = (Nest){.order = {vector, last}, .depths = 1 + (last != vector)};
+    if (!make_tape(r) || !make_reducer(r))
+        return false;
+    size_t bytes = task_bytes(r);
+    *most = bytes > *most ? bytes : *most;
+    return true;
+}
+
+bool sweep_plan(Job *j, const Sweep *s) {
+    size_t bytes = 0, tasks = most_tasks(j);
+    bool good = true;
+    for (int k = 0; k <= s->out_count && good; k++) {
+        int vector = k < s->out_count ? s->outs[k] : JOB_INDICES;
+        if (vector != JOB_INDICES && j->extent[vector] <= 1)
+            continue;
+        good = plan_nest(j, s, vector, vector, false, &bytes);
+        for (int i = 0; i < s->red_count && good; i++)
+            good = plan_nest(j, s, vector, s->reds[i], false, &bytes);
+    }
+    for (int k = 0; k < s->red_count && good; k++)
+        good = plan_nest(j, s, s->reds[k], s->reds[k], true, &bytes);
+    if (good && bytes > j->it->limit / tasks)
+        return run_fail(j->it, "no memory for a comprehension over so many points");
+    return good && run_scratch(j->it, tasks * bytes);
 }

@@ -1,5 +1,6 @@
 // The memory of a step: what a dry run finds is what the same step takes, to the byte; steps with
-// lesser extents find room in the places of a greater one; the arena changes no bit.
+// lesser extents find room in the places of a greater one, and need no more scratch memory; the
+// arena changes no bit.
 #include "cli/model.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -138,6 +139,28 @@ static void test_layout(Test *t, int64_t rows, int64_t c) {
     interp_free(plain.it);
 }
 
+// Every lesser width, at several positions, on one thread: other extents let other indices be those
+// that blocks lie along, and small products be sweeps.
+static void test_scratch(Test *t, int64_t rows, int64_t c) {
+    Tensor none, logits;
+    RtPool *pool = t->pool;
+    t->pool = rt_pool_new(1);
+    Runner dry = start(t, true, 0, 0);
+    CHECK(t, step(t, dry.it, dry.self, (Shape){rows, c, CAP}, &none));
+    InterpMemory plan = interp_memory(dry.it);
+    Runner run = start(t, false, plan.arena, plan.scratch);
+    for (int64_t width = 1; width <= c; width++) {
+        for (int64_t length = width; length <= CAP; length += length % 4 ? 4 : 3)
+            CHECK(t, step(t, run.it, run.self, (Shape){rows, width, length}, &logits));
+    }
+    CHECK(t, interp_memory(run.it).scratch > 0);
+    CHECK(t, interp_memory(run.it).scratch <= plan.scratch);
+    interp_free(dry.it);
+    interp_free(run.it);
+    rt_pool_free(t->pool);
+    t->pool = pool;
+}
+
 static void test_model(Test *t, const char *path) {
     static const int64_t widths[] = {1, 2, 7, 32};
     Args none = {0};
@@ -154,6 +177,7 @@ static void test_model(Test *t, const char *path) {
             test_shape(t, (Shape){rows, widths[i], CAP});
             test_overflow(t, (Shape){rows, widths[i], CAP});
             test_layout(t, rows, widths[i]);
+            test_scratch(t, rows, widths[i]);
         }
     }
     if (m->s && m->s->errors)
