@@ -65,6 +65,25 @@ Source *source_load(Arena *a, const char *path, const char **why) {
     return *why ? NULL : source_new(a, path, text);
 }
 
+// Has the file a byte 0 near its start? Text has none, and the formats of weights do.
+static bool is_binary(const char *path) {
+    char head[512];
+    struct stat st;
+    FILE *f = stat(path, &st) == 0 && S_ISREG(st.st_mode) ? fopen(path, "rb") : NULL;
+    size_t n = f ? fread(head, 1, sizeof head, f) : 0;
+    if (f)
+        fclose(f);
+    return memchr(head, '\0', n) != NULL;
+}
+
+Source *source_load_program(Arena *a, const char *path, const char **why) {
+    if (!is_binary(path))
+        return source_load(a, path, why);
+    *why = "it is binary, no program: give a program, or the folder that has a checkpoint's "
+           "weights and its config.json";
+    return NULL;
+}
+
 // Code points before an offset. Places of many things on one long line cost little each.
 static int points_before(const Source *s, int offset) {
     int end = offset < s->text.len ? offset : s->text.len;

@@ -14,7 +14,7 @@ typedef struct {
     Str text;         // NUL-terminated contents
     int *lines;       // offset of each line's first byte
     int line_count;
-    int *points;      // code points before every so many bytes; see source.c
+    int *points; // code points before every so many bytes; see source.c
 } Source;
 
 #define SOURCE_LIMIT (64 << 20) // bytes; offsets must fit an int with room to spare
@@ -24,6 +24,9 @@ Source *source_new(Arena *a, const char *path, Str text);
 
 // Reads a whole file. NULL if it can't be read or is too large; *why then says which.
 Source *source_load(Arena *a, const char *path, const char **why);
+
+// The same of a program: a file that is no text is refused.
+Source *source_load_program(Arena *a, const char *path, const char **why);
 
 // 1-based line and column (in code points) of a byte offset.
 void source_place(const Source *s, int offset, int *line, int *column);

@@ -159,7 +159,7 @@ static const char *check_root(Arena *a, const char *path) {
 Program *check_path(Session *s, const char *path, SettingVec *settings) {
     const char *why = NULL;
     path = check_root(s->arena, path);
-    Source *source = source_load(s->arena, path, &why);
+    Source *source = source_load_program(s->arena, path, &why);
     struct stat st;
     if (!source && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         why = "a folder needs src/lib.serin (a package) or config.json (a checkpoint)";

@@ -94,7 +94,7 @@ static const Expr *setting_value(Program *p, Item *item) {
             continue;
         set->used = true;
         Session *s = p->session;
-        const char *where = arena_printf(s->arena, "<%s>", set->origin);
+        const char *where = arena_printf(s->arena, "<%s %s>", set->origin, set->name);
         int errors = s->errors;
         Expr *e =
             parse_expr_text(s, session_add(s, source_new(s->arena, where, str_of(set->value))));

@@ -167,6 +167,10 @@ SettingVec *checkpoint_settings(Checkpoint *ck) {
     return &ck->settings;
 }
 
+void checkpoint_given(Checkpoint *ck, const SettingVec *all) {
+    ck->given = all;
+}
+
 int64_t checkpoint_context(const Checkpoint *ck) {
     return ck->settle.context;
 }

@@ -31,6 +31,9 @@ const char *checkpoint_block(const Checkpoint *ck);
 // "config.json: rope_theta". The caller may append its own (--set) after them.
 SettingVec *checkpoint_settings(Checkpoint *ck);
 
+// Tells it those settings together with the command line's (flag), for checkpoint_print.
+void checkpoint_given(Checkpoint *ck, const SettingVec *all);
+
 // The most positions the model was made for (max_position_embeddings, llama.context_length), or -1.
 int64_t checkpoint_context(const Checkpoint *ck);
 const RtWeights *checkpoint_weights(const Checkpoint *ck);

@@ -10,19 +10,20 @@ typedef struct {
 } RowMap;
 
 struct Checkpoint {
-    Session *s;          // diagnostics and memory
-    const char *path;    // as given
-    const char *origin;  // of the config: "DIR/config.json", or the GGUF file
-    Form form;           // which tables of the binding hold
-    RtWeights *weights;  // owned
-    const Bind *bind;    // how it becomes a program
-    Config config;       // config.json or the metadata
-    Config generation;   // generation_config.json; no keys if there is none
-    Settle settle;       // what the config says
-    SettingVec settings; // the same, for the checker
-    Map used;            // RtTensor -> itself
-    VEC(RowMap) maps;    // made so far
-    bool tied;           // the head is the table of embeddings
+    Session *s;              // diagnostics and memory
+    const char *path;        // as given
+    const char *origin;      // of the config: "DIR/config.json", or the GGUF file
+    Form form;               // which tables of the binding hold
+    RtWeights *weights;      // owned
+    const Bind *bind;        // how it becomes a program
+    Config config;           // config.json or the metadata
+    Config generation;       // generation_config.json; no keys if there is none
+    Settle settle;           // what the config says
+    SettingVec settings;     // the same, for the checker
+    const SettingVec *given; // those that the command line changed among them; or NULL
+    Map used;                // RtTensor -> itself
+    VEC(RowMap) maps;        // made so far
+    bool tied;               // the head is the table of embeddings
 };
 
 // The tensor's name of a parameter, or NULL if the format has none for it.

@@ -53,6 +53,28 @@ RtTokenizer *checkpoint_tokenizer(Checkpoint *ck, Session *s) {
     return t;
 }
 
+// Does the command line set it?
+static bool is_given(const Checkpoint *ck, const char *name) {
+    for (int i = 0; ck->given && i < ck->given->len; i++) {
+        if (ck->given->data[i].flag && strcmp(ck->given->data[i].name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void print_given(const Checkpoint *ck, FILE *out) {
+    for (int i = 0; ck->given && i < ck->given->len; i++) {
+        const Setting *set = &ck->given->data[i];
+        const Settled *own = settle_find(&ck->settle, set->name);
+        if (!set->flag)
+            continue;
+        fprintf(out, "  %s sets %s = %s", set->origin, set->name, set->value);
+        if (own)
+            fprintf(out, ", which is %s otherwise", own->value);
+        fputc('\n', out);
+    }
+}
+
 void checkpoint_print(const Checkpoint *ck, FILE *out) {
     fprintf(out, "%s\n", ck->origin);
     for (int i = 0; i < ck->config.keys.len; i++) {
@@ -61,11 +83,12 @@ void checkpoint_print(const Checkpoint *ck, FILE *out) {
     }
     for (int i = 0; i < ck->settle.values.len; i++) {
         const Settled *v = &ck->settle.values.data[i];
-        if (!v->key)
+        if (!v->key && !is_given(ck, v->name))
             fprintf(out, "  no key sets %s; it is %s%s%s\n", v->name, v->value,
                     strcmp(v->how, "default") ? " = " : "",
                     strcmp(v->how, "default") ? v->how : "");
     }
+    print_given(ck, out);
     if (ck->tied)
         fprintf(out, "  the head is the table of embeddings\n");
     for (size_t i = 0; i < rt_weights_count(ck->weights); i++) {

@@ -17,7 +17,7 @@ static int dump_syntax(Arena *a, const char *path, const char *stage) {
     Session *s = session_new();
     const char *why = NULL;
     StrBuf out = strbuf_new(a);
-    Source *source = source_load(s->arena, path, &why);
+    Source *source = source_load_program(s->arena, path, &why);
     int code = EXIT_USAGE;
     if (!source) {
         report(s, (Span){0}, E1202, "%s can't be read: %s", path, why);

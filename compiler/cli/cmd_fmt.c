@@ -140,7 +140,7 @@ static int format_one(const char *path, bool check) {
     Session *s = session_new();
     const char *why = "it is too large";
     bool standard = strcmp(path, "-") == 0;
-    Source *source = standard ? read_stdin(s->arena) : source_load(s->arena, path, &why);
+    Source *source = standard ? read_stdin(s->arena) : source_load_program(s->arena, path, &why);
     int code = EXIT_USAGE;
     StrBuf text = strbuf_new(s->arena);
     if (!source) {

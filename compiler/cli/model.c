@@ -47,6 +47,8 @@ static bool add_settings(Model *m, const Args *args) {
         if (sets && !add_setting(m, args->many.data[i], args->many.data[i + 1]))
             return false;
     }
+    if (m->checkpoint)
+        checkpoint_given(m->checkpoint, &m->settings);
     return true;
 }
 

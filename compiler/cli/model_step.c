@@ -14,6 +14,15 @@ static bool wants_cache(const Model *m) {
     return false;
 }
 
+// What the command line set may well be the reason.
+static void note_settings(Model *m, Diag *d) {
+    for (int i = 0; i < m->settings.len; i++) {
+        const Setting *set = &m->settings.data[i];
+        if (set->flag && strcmp(set->origin, "--set") == 0)
+            diag_note(m->s, d, (Span){0}, "with --set %s=%s", set->name, set->value);
+    }
+}
+
 Diag *model_report_why(Model *m, DiagCode code, const StepRefusal *why, const CausalCause *cause,
                        const char *what) {
     const char *text = why->text, *entry = m->serve.entry->name;
@@ -32,6 +41,7 @@ Diag *model_report_why(Model *m, DiagCode code, const StepRefusal *why, const Ca
         diag_note(m->s, d, far ? at : cause->value->span, "%s",
                   far ? "every position is read in what is called here" : cause->reader);
     }
+    note_settings(m, d);
     return d;
 }
 
@@ -71,13 +81,15 @@ static void report_condition(Model *m) {
     if (!causal_warns(m->causal))
         return;
     const CausalStep *weakest = NULL;
-    for (int i = 0; i < causal_steps(m->causal) && !weakest; i++)
-        weakest = causal_step(m->causal, i);
+    for (int i = 0; i < causal_steps(m->causal); i++) {
+        const CausalStep *step = causal_step(m->causal, i);
+        weakest = !weakest || step->limit < weakest->limit ? step : weakest;
+    }
     Diag *d = report(m->s, m->serve.entry->name_span, W3305,
                      "`%s` is served with a cache if no score leaves +-%g", m->serve.entry->name,
                      causal_limit(m->causal));
     if (weakest)
-        diag_note(m->s, d, (Span){0}, "the proof begins with %s", weakest->text);
+        diag_note(m->s, d, (Span){0}, "the proof rests on %s", weakest->text);
     diag_help(m->s, d, "mask by select to -1e30, or add a larger constant such as -1e9");
 }
 

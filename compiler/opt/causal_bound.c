@@ -305,7 +305,7 @@ static void state(Causal *k, const CausalValue *t, int j, const Proof *p) {
         strbuf_printf(&s, " if ordinary values are within %.4g", p->limit);
     for (int i = 0; i < p->conditions; i++)
         strbuf_printf(&s, "%s%s", i ? ", " : limited ? " and " : " if ", p->texts[i]);
-    vec_push(k->arena, &k->steps, ((CausalStep){t, t->span, s.data}));
+    vec_push(k->arena, &k->steps, ((CausalStep){t, t->span, s.data, p->limit}));
 }
 
 // Tries to bound reduction j by output axis `axis`.

@@ -136,6 +136,9 @@ void causal_print_proof(const Causal *k, StrBuf *out) {
         strbuf_char(out, '\n');
         return;
     }
+    if (!k->steps.len)
+        strbuf_add(out, STR("nothing to prove: what is kept, or needed at the last position, reads "
+                            "no later one\n"));
     if (k->limit < causal_limits[CAUSAL_LIMITS - 1])
         strbuf_printf(out,
                       "%s ordinary values (weights, scores, what is computed from them) are "

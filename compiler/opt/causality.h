@@ -101,6 +101,7 @@ typedef struct {
     const CausalValue *value;
     Span span;
     const char *text; // "score: k <= q; neutral for k > q: ..."
+    double limit;     // it holds for ordinary values within this
 } CausalStep;
 
 // Analyses `f`, a function of c (verified) with parameter `tokens` [B or a constant, S; integer].

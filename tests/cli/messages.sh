@@ -45,3 +45,38 @@ try serve examples/verses --prompt 1 --prompt "2 x"
 try serve examples/verses --prompt 1 --prompt "2 3" --ctx 2 --tokens 1
 try serve examples/verses --prompt 9999
 try serve examples/minigpt/minigpt.serin --prompt "1 2 3 4 5 6 7 8" --prompt "1 2"
+
+# What the command line sets stands where it shows, and where it may be the reason.
+"$SERIN" check examples/verses --set WINDOW=512 | grep 'WINDOW\|HeadDim\|cache  '
+"$SERIN" check examples/verses --dim Layers=5 | grep Layers
+try check examples/verses --set WINDOW=-5
+try check examples/verses --set WINDOW=abc
+
+# No program.
+for command in check plan fmt; do
+    try "$command" examples/verses/model.safetensors
+done
+try dump --stage=ast examples/verses/model.safetensors
+try serve "$SERIN" --prompt 1 | sed "s|$SERIN|SERIN|"
+
+# The proof: nothing to prove; the condition of W3305 is that of the step it names.
+cat >"$TMP/last.serin" <<'END'
+module last
+
+block Model {
+    param table: Tensor[8, 8; f32]
+
+    pub entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B, 8; f32]
+    where S > 0 {
+        let y[b, v] = table[tokens[b, S - 1], v]
+        return y
+    }
+}
+
+inference serve {
+    model = Model
+}
+END
+try check "$TMP/last.serin" --prove
+cat "$TMP/answer"
+try check spec/errors/W3305.bad.serin
