@@ -146,9 +146,9 @@ static int check_weights(Target *t, bool quiet) {
     if (!quiet && m->weights_path)
         fprintf(stderr,
                 "%s: the weights (%s%s) are not there: names, shapes and dtypes of %lld "
-                "tensors could not be compared\n",
+                "tensor%s could not be compared\n",
                 m->path, m->weights_files ? m->card->files.data[0] : m->weights_path,
-                m->weights_files > 1 ? ", ..." : "", (long long)w.count);
+                m->weights_files > 1 ? ", ..." : "", (long long)w.count, plural(w.count));
     return EXIT_FINE;
 }
 
@@ -182,9 +182,9 @@ static int check_card(Target *t, bool quiet) {
         code = check_weights(t, quiet);
     if (code == EXIT_FINE && outside && !quiet)
         fprintf(stderr,
-                "%s: %d bindings are of parameters that are not there with these settings; "
+                "%s: %d binding%s of parameters that are not there with these settings; "
                 "they and their tensors are not used\n",
-                m->path, outside);
+                m->path, outside, outside == 1 ? " is" : "s are");
     return code;
 }
 

@@ -80,3 +80,9 @@ END
 try check "$TMP/last.serin" --prove
 cat "$TMP/answer"
 try check spec/errors/W3305.bad.serin
+
+# Weights that are not there.
+sed 's|model = Model|weights = "nowhere.safetensors" model = Model|' "$TMP/last.serin" | tr '\n' '~' |
+    sed 's/" model/"~    model/' | tr '~' '\n' >"$TMP/absent.serin"
+try check "$TMP/absent.serin"
+"$SERIN" check "$TMP/absent.serin" --summary 2>"$TMP/err" | sed -n "s|$TMP|TMP|;/weights/p"
