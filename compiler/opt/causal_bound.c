@@ -1,10 +1,9 @@
-// Reductions over positions: is the summand neutral for k > q, how far back does it reach, and if
-// not, which part of it is to blame.
+// Reductions over positions: is the summand neutral for k > q, and how far back does it reach.
 #include "opt/causal_impl.h"
 #include <math.h>
 #include <stdlib.h>
 
-enum { WINDOWS_MAX = 32, WALK_MAX = 4000 };
+enum { WINDOWS_MAX = 32 };
 
 // The least limit must do, or a mask's constant could pass for an ordinary value.
 const double causal_limits[CAUSAL_LIMITS] = {1e3, 4e3, 1e4,  1e5,  1e6,  1e7,
@@ -19,8 +18,9 @@ static bool is_exactly(Interval x, double v) {
 // Where a reduction is to be neutral, and which elements are surely visible.
 typedef struct {
     const Cons *where;
-    int q_axis; // the element at k = q is
-    bool first; // so is the one at k = 0
+    int q_axis;       // the element at k = q is
+    bool first;       // so is the one at k = 0
+    const Term *body; // of the hidden elements; NULL: as it is
 } Hidden;
 
 // Is x beyond w, so that it changes no maximum (or minimum)? Equal zeros may differ in sign.
@@ -31,7 +31,7 @@ static bool beyond(const CausalValue *t, double x, double w, bool above) {
 
 // Is t's element neutral there?
 static bool neutral_in(Values *v, const CausalValue *t, const Hidden *h) {
-    Interval x = values_of(v, t->body, h->where), w;
+    Interval x = values_of(v, h->body ? h->body : t->body, h->where), w;
     switch (t->reduction) {
     case RED_SUM:
     case RED_ANY:
@@ -70,6 +70,12 @@ static bool try_limit(Causal *k, CausalValue *t, const Hidden *h, double limit, 
     return true;
 }
 
+bool causal_neutral(Causal *k, CausalValue *t, const Term *body, const Cons *where, int axis) {
+    Hidden h = {where, axis, true, body};
+    Proof p = {0};
+    return try_limit(k, t, &h, causal_limits[0], k->bases[0], &p);
+}
+
 // The greatest limit of ordinary values for which t's element is neutral there.
 static Proof neutral(Causal *k, CausalValue *t, const Hidden *h) {
     Proof p = {0};
@@ -86,40 +92,6 @@ static Proof neutral(Causal *k, CausalValue *t, const Hidden *h) {
     return p;
 }
 
-// ---- Walking bodies ----------------------------------------------------------------------------
-
-typedef struct {
-    Causal *k;
-    Map seen;
-    int left;                                               // terms to look at
-    bool (*fn)(void *ctx, const Term *e, const Term *read); // true: stop
-    void *ctx;
-} Inlined;
-
-// All subterms, through elementwise values; `read` is the innermost that was looked through.
-static bool each_inlined(Inlined *w, const Term *e, const Term *read) {
-    if (map_has(&w->seen, e) || w->left-- <= 0)
-        return false;
-    map_put(w->k->arena, &w->seen, e, (void *)e);
-    if (w->fn(w->ctx, e, read))
-        return true;
-    const Term *inside = affine_inline(w->k->affine, e);
-    if (inside)
-        return each_inlined(w, inside, e);
-    for (int i = 0; i < e->n; i++) {
-        if (each_inlined(w, e->args[i], read))
-            return true;
-    }
-    return false;
-}
-
-// The condition that e goes one way or the other by, or NULL.
-static const Term *condition_of(const Term *e) {
-    if (e->op == N_SELECT || (e->op == N_CAST && e->args[0]->dtype == DT_BOOL))
-        return e->args[0];
-    return NULL;
-}
-
 // ---- Windows -----------------------------------------------------------------------------------
 
 typedef struct {
@@ -132,7 +104,7 @@ typedef struct {
 static bool add_window(void *ctx, const Term *e, const Term *read) {
     Windows *s = ctx;
     (void)read;
-    const Term *cond = condition_of(e);
+    const Term *cond = causal_condition(e);
     for (int truth = 0; cond && truth < 2; truth++) {
         const Cons *c = affine_facts(s->k->affine, cons_none(s->k->affine), cond, truth);
         int64_t hi = affine_sup(s->k->affine, &s->back, c);
@@ -152,125 +124,17 @@ static int64_t window(Causal *k, CausalValue *t, const Var *red, int axis) {
     const Var *q = t->out[axis];
     Windows s = {.k = k};
     Form fq = form_var(q), fk = form_var(red);
-    Inlined walk = {.k = k, .left = WALK_MAX, .fn = add_window, .ctx = &s};
     if (!form_add(&s.back, &fq, &fk, -1))
         return AFFINE_INF;
-    each_inlined(&walk, t->body, NULL);
+    causal_each_inlined(k, t->body, false, add_window, &s);
     qsort(s.w, (size_t)s.n, sizeof *s.w, by_size);
     for (int i = 0; i < s.n; i++) {
         const Cons *c = cons_less(k->affine, cons_none(k->affine), &fk, &fq, s.w[i] + 1);
-        if ((i == 0 || s.w[i] != s.w[i - 1]) && neutral(k, t, &(Hidden){c, axis, false}).proved)
+        if ((i == 0 || s.w[i] != s.w[i - 1]) &&
+            neutral(k, t, &(Hidden){c, axis, false, NULL}).proved)
             return s.w[i];
     }
     return AFFINE_INF;
-}
-
-// ---- Blame -------------------------------------------------------------------------------------
-
-typedef struct {
-    Causal *k;
-    const Cons *region; // k > q
-    const Var *red;
-    const Term *found;
-    const Term *read; // in what is read there; NULL: in the body itself
-} Blame;
-
-static const char *every(Causal *k, const Var *red) {
-    return arena_printf(k->arena, "every %s is read here", red->name);
-}
-
-// A comparison in a condition that the region leaves open and that is about the reduced position.
-static bool open_comparison(Blame *b, const Term *e, const Term *read, int depth) {
-    const Term *inside = affine_inline(b->k->affine, e);
-    if (inside && depth < 50)
-        return open_comparison(b, inside, e, depth + 1);
-    if (node_class(e->op) == 'C' && e->args[0]->dtype != DT_BOOL) {
-        bool open =
-            affine_decide(b->k->affine, e, b->region) < 0 && term_mentions(b->k->terms, e, b->red);
-        b->found = open ? e : NULL;
-        b->read = read;
-        return open;
-    }
-    for (int i = 0; i < e->n && e->dtype == DT_BOOL && depth < 50; i++) {
-        if (open_comparison(b, e->args[i], read, depth + 1))
-            return true;
-    }
-    return false;
-}
-
-static bool find_open(void *ctx, const Term *e, const Term *read) {
-    Blame *b = ctx;
-    const Term *cond = condition_of(e);
-    return cond && affine_decide(b->k->affine, cond, b->region) < 0 &&
-           open_comparison(b, cond, read, 0);
-}
-
-// The index of v that the read has `var` at, or NULL.
-static const Var *index_at(const CausalValue *v, const Term *read, const Var *var) {
-    for (int i = 0; i < read->n; i++) {
-        if (read->args[i]->op == N_INDEX && read->args[i]->var == var)
-            return v->out[i];
-    }
-    return NULL;
-}
-
-// The comparison that was found, by the indices of where it stands if it is about two of them, and
-// the reduction that reads what it lets through.
-static const CausalCause *blame_comparison(const Blame *b, CausalValue *t, const Var *q) {
-    Causal *k = b->k;
-    const CausalValue *owner = b->read ? b->read->value : t;
-    const Var *own_k = b->read ? index_at(owner, b->read, b->red) : NULL;
-    const Var *own_q = b->read ? index_at(owner, b->read, q) : NULL;
-    int node = causal_node(k, owner, b->found, b->read);
-    bool own = node >= 0 && own_k && own_q;
-    const char *ahead =
-        arena_printf(k->arena, "%s > %s", (own ? own_k : b->red)->name, (own ? own_q : q)->name);
-    CausalCause *c = causal_cause(k, t, own ? owner->nodes[node] : b->found,
-                                  arena_printf(k->arena, "does not tell %s from the rest", ahead));
-    c->owner = owner;
-    c->span = causal_span(k, owner, node);
-    c->label = arena_printf(k->arena, "goes either way for %s", ahead);
-    c->reader = owner == t ? NULL : every(k, b->red);
-    return c;
-}
-
-static const char *interval_text(Causal *k, Interval x) {
-    if (x.any)
-        return "anything";
-    return x.lo == x.hi ? arena_printf(k->arena, "%g", x.lo)
-                        : arena_printf(k->arena, "%g .. %g", x.lo, x.hi);
-}
-
-// The reduction itself.
-static const CausalCause *blame_whole(Causal *k, CausalValue *t, const Var *red, const char *why) {
-    CausalCause *c = causal_cause(k, t, t->body, why);
-    c->label = every(k, red);
-    return c;
-}
-
-static const CausalCause *blame(Causal *k, CausalValue *t, const Var *red) {
-    const Var *q = NULL;
-    for (int i = 0; i < t->rank && !q; i++)
-        q = t->position[i] ? t->out[i] : NULL;
-    if (!q)
-        return blame_whole(k, t, red, "is reduced over every position");
-    Form fq = form_var(q), fk = form_var(red);
-    Blame b = {.k = k, .red = red};
-    b.region = cons_less(k->affine, cons_none(k->affine), &fq, &fk, 1);
-    Inlined walk = {.k = k, .left = WALK_MAX, .fn = find_open, .ctx = &b};
-    each_inlined(&walk, t->body, NULL);
-    if (b.found)
-        return blame_comparison(&b, t, q);
-    const char *name = arena_printf(k->arena, "%s > %s", red->name, q->name);
-    Values *v = values_new(k->arena, k->affine, causal_limits[0], k->bases[0]);
-    Interval x = values_of(v, t->body, b.region);
-    bool hidden = t->reduction == RED_MAX && !x.any && x.hi < -causal_limits[0];
-    return blame_whole(
-        k, t, red,
-        hidden
-            ? arena_printf(k->arena,
-                           "is hidden for %s, but no element is surely visible in every row", name)
-            : arena_printf(k->arena, "isn't neutral for %s: %s", name, interval_text(k, x)));
 }
 
 // ---- Bounds ------------------------------------------------------------------------------------
@@ -313,7 +177,7 @@ static bool bound_by(Causal *k, CausalValue *t, int j, int axis) {
     const Var *red = t->red_vars[j], *q = t->out[axis];
     Form fk = form_var(red), fq = form_var(q);
     const Cons *later = cons_less(k->affine, cons_none(k->affine), &fq, &fk, 1);
-    Proof p = neutral(k, t, &(Hidden){later, axis, true});
+    Proof p = neutral(k, t, &(Hidden){later, axis, true, NULL});
     if (!p.proved)
         return false;
     CausalBound *b = &t->bounds[j];
@@ -339,5 +203,5 @@ void causal_bound_reduction(Causal *k, CausalValue *t, int j) {
             k, t, term_index(k->terms, t->red_vars[j]),
             "isn't the outermost reduction index: the lane of an element depends on the length");
     if (!t->length)
-        t->length = blame(k, t, t->red_vars[j]);
+        t->length = causal_blame(k, t, t->red_vars[j]);
 }

@@ -1,6 +1,6 @@
 // The analysis' insides: causal_build.c makes values of a function, causality.c finds their facts,
-// causal_bound.c bounds reductions, causal_demand.c asks backwards, causal_use.c serves the
-// derivation and prints.
+// causal_bound.c bounds reductions, causal_blame.c finds what is wrong with those that are not
+// bounded, causal_demand.c asks backwards, causal_use.c serves the derivation and prints.
 #pragma once
 #include "opt/causality.h"
 #include "opt/values.h"
@@ -60,6 +60,21 @@ void causal_refuse(Causal *k, const CausalCause *cause); // keeps the first
 typedef void CausalLive(void *ctx, const Term *e, const Cons *c);
 void causal_each_live(Causal *k, const Term *e, const Cons *c, CausalLive *fn, void *ctx);
 const Term *causal_fold_term(Causal *k, const Term *e, const Cons *c);
+
+// The body of an elementwise value at a read's positions, or NULL; raw: as lowered, not folded.
+const Term *causal_inline(Causal *k, const Term *e, bool raw);
+// All subterms of e, through elementwise values; `read` is the innermost that was looked through,
+// NULL in e itself. Ends when fn says true.
+typedef bool CausalInlined(void *ctx, const Term *e, const Term *read);
+void causal_each_inlined(Causal *k, const Term *e, bool raw, CausalInlined *fn, void *ctx);
+const Term *causal_condition(const Term *e); // that e goes one way or the other by, or NULL
+
+// Would t's reduction be neutral where `where` holds if its elements there were `body`'s? Ordinary
+// values are within the least limit; the elements at k = 0 and, of output axis `axis`, at k = q are
+// t's own.
+bool causal_neutral(Causal *k, CausalValue *t, const Term *body, const Cons *where, int axis);
+// Why t's reduction over red is not neutral for positions after the row's.
+const CausalCause *causal_blame(Causal *k, CausalValue *t, const Var *red);
 
 void causal_bound_reduction(Causal *k, CausalValue *t, int j); // fills t->bounds[j], or t->length
 void causal_demand(Causal *k);                                 // modes; may refuse

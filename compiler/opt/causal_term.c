@@ -1,5 +1,8 @@
-// Bodies under facts: which reads can matter, and what is decided folded away.
+// Bodies under facts: which reads can matter, and what is decided folded away; walks through
+// values.
 #include "opt/causal_impl.h"
+
+enum { WALK_MAX = 4000 };
 
 // A set or map of (term, constraints).
 typedef struct {
@@ -133,4 +136,49 @@ static const Term *fold(Fold *f, const Term *e, const Cons *c) {
 const Term *causal_fold_term(Causal *k, const Term *e, const Cons *c) {
     Fold f = {k, {.arena = k->arena}};
     return fold(&f, e, c);
+}
+
+// ---- Through values ----------------------------------------------------------------------------
+
+const Term *causal_inline(Causal *k, const Term *e, bool raw) {
+    const Term *inside = affine_inline(k->affine, e);
+    return inside && raw
+               ? term_substitute(k->terms, e->value->raw, e->value->rank, e->value->out, e->args)
+               : inside;
+}
+
+typedef struct {
+    Causal *k;
+    Map seen;
+    int left; // terms to look at
+    bool raw;
+    CausalInlined *fn;
+    void *ctx;
+} Inlined;
+
+static bool each_inlined(Inlined *w, const Term *e, const Term *read) {
+    if (map_has(&w->seen, e) || w->left-- <= 0)
+        return false;
+    map_put(w->k->arena, &w->seen, e, (void *)e);
+    if (w->fn(w->ctx, e, read))
+        return true;
+    const Term *inside = causal_inline(w->k, e, w->raw);
+    if (inside)
+        return each_inlined(w, inside, e);
+    for (int i = 0; i < e->n; i++) {
+        if (each_inlined(w, e->args[i], read))
+            return true;
+    }
+    return false;
+}
+
+void causal_each_inlined(Causal *k, const Term *e, bool raw, CausalInlined *fn, void *ctx) {
+    Inlined w = {.k = k, .left = WALK_MAX, .raw = raw, .fn = fn, .ctx = ctx};
+    each_inlined(&w, e, NULL);
+}
+
+const Term *causal_condition(const Term *e) {
+    if (e->op == N_SELECT || (e->op == N_CAST && e->args[0]->dtype == DT_BOOL))
+        return e->args[0];
+    return NULL;
 }

@@ -66,6 +66,17 @@ static bool at_own_position(Causal *k, const CausalValue *t, const Alts *f, cons
     return false;
 }
 
+// Is e the remainder by S of something that is not negative, and so within 0 .. S - 1?
+static bool wraps(Causal *k, const Term *e, const Cons *c) {
+    int64_t lo, hi;
+    while (e->op == N_CAST)
+        e = e->args[0];
+    if (e->op != N_MOD || e->args[1]->op != N_DIM || e->args[1]->dim != k->S)
+        return false;
+    affine_interval(k->affine, affine_forms(k->affine, e->args[0]), NULL, c, &lo, &hi);
+    return lo >= 0;
+}
+
 // Why a read or a dimension makes t depend on the length, or NULL.
 static const char *unstable(Causal *k, const CausalValue *t, const Term *e, const Cons *c) {
     Form S = form_var(affine_length(k->affine)), last = S, zero = {0};
@@ -81,7 +92,8 @@ static const char *unstable(Causal *k, const CausalValue *t, const Term *e, cons
         bool never = lo > hi;
         affine_interval(k->affine, f, &last, c, &from_end, &hi);
         if (!never && (lo < 0 || hi > 0))
-            return "may lie outside of 0 .. S - 1";
+            return wraps(k, e->args[i], c) ? "may be at a later position"
+                                           : "may lie outside of 0 .. S - 1";
         bool counted = false;
         for (int j = 0; j < f->n; j++)
             counted = counted || form_length(&f->alts[j].form);
