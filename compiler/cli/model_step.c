@@ -104,22 +104,30 @@ void model_forget_proof(Model *m) {
         m->step->causal = NULL;
 }
 
+// Proves the step that stays once more, for who reads the proof.
+static void prove_again(Model *m) {
+    const CoreFn *flat = m->step->flat;
+    Val tokens = flat->params.data[(flat->self != NULL) + m->tokens];
+    m->causal = m->step->causal = causal_analyse(m->step_core, flat, m->length, tokens);
+}
+
 int model_slide(Model *m) {
     if (!m->step || m->step->window < 0)
         return EXIT_FINE;
+    bool proof = m->causal != NULL;
+    model_forget_proof(m); // before there is another
     Core *core = core_new(m->s, m->program->dims);
     CoreFn *entry = model_lower_entry(m, core, true);
     StepPlan *plan = NULL;
-    Causal *causal = NULL;
     if (entry)
         plan = opt_step_sliding(core, entry, m->serve.batch->dim, m->length, m->tokens,
-                                m->temperature, NULL, &causal);
+                                m->temperature, NULL, &m->causal);
     if (!plan || !plan->origin || !plan->state_count) {
-        causal_free(causal);
+        model_forget_proof(m);
+        if (proof)
+            prove_again(m);
         return EXIT_FINE; // the whole cache does as well
     }
-    model_forget_proof(m);
-    m->causal = causal;
     m->step_core = core;
     m->step = plan;
     return model_verify(m, core, "deriving the sliding step");

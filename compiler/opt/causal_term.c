@@ -4,10 +4,10 @@
 
 enum { WALK_MAX = 4000 };
 
-// A set or map of (term, constraints).
+// A set or map of (term, constraints), for one walk.
 typedef struct {
-    Arena *arena;
-    Map by_cons; // Cons -> Map of terms
+    Arena *arena; // scratch, freed after the walk
+    Map by_cons;  // Cons -> Map of terms
 } Pairs;
 
 static Map *pairs_of(Pairs *p, const Cons *c) {
@@ -32,7 +32,7 @@ static void live(Walk *w, const Term *e, const Cons *c) {
     Map *seen = pairs_of(&w->seen, c);
     if (map_has(seen, e))
         return;
-    map_put(w->k->arena, seen, e, (void *)e);
+    map_put(w->seen.arena, seen, e, (void *)e);
     if (node_class(e->op) == 'C' && affine_decide(w->k->affine, e, c) >= 0)
         return;
     if (e->op == N_READ || e->op == N_DIM)
@@ -52,8 +52,9 @@ static void live(Walk *w, const Term *e, const Cons *c) {
 }
 
 void causal_each_live(Causal *k, const Term *e, const Cons *c, CausalLive *fn, void *ctx) {
-    Walk w = {k, fn, ctx, {.arena = k->arena}};
+    Walk w = {k, fn, ctx, {.arena = arena_child(k->arena)}};
     live(&w, e, c);
+    arena_free(w.seen.arena);
 }
 
 // ---- Folding -----------------------------------------------------------------------------------
@@ -128,14 +129,16 @@ static const Term *fold(Fold *f, const Term *e, const Cons *c) {
     if (!r && e) {
         r = fold_new(f, e, c);
         r = r ? r : e; // beyond the limits: as it is
-        map_put(f->k->arena, done, e, (void *)r);
+        map_put(f->done.arena, done, e, (void *)r);
     }
     return r;
 }
 
 const Term *causal_fold_term(Causal *k, const Term *e, const Cons *c) {
-    Fold f = {k, {.arena = k->arena}};
-    return fold(&f, e, c);
+    Fold f = {k, {.arena = arena_child(k->arena)}};
+    const Term *r = fold(&f, e, c);
+    arena_free(f.done.arena);
+    return r;
 }
 
 // ---- Through values ----------------------------------------------------------------------------
@@ -149,6 +152,7 @@ const Term *causal_inline(Causal *k, const Term *e, bool raw) {
 
 typedef struct {
     Causal *k;
+    Arena *arena; // scratch, of `seen`
     Map seen;
     int left; // terms to look at
     bool raw;
@@ -159,7 +163,7 @@ typedef struct {
 static bool each_inlined(Inlined *w, const Term *e, const Term *read) {
     if (map_has(&w->seen, e) || w->left-- <= 0)
         return false;
-    map_put(w->k->arena, &w->seen, e, (void *)e);
+    map_put(w->arena, &w->seen, e, (void *)e);
     if (w->fn(w->ctx, e, read))
         return true;
     const Term *inside = causal_inline(w->k, e, w->raw);
@@ -174,7 +178,9 @@ static bool each_inlined(Inlined *w, const Term *e, const Term *read) {
 
 void causal_each_inlined(Causal *k, const Term *e, bool raw, CausalInlined *fn, void *ctx) {
     Inlined w = {.k = k, .left = WALK_MAX, .raw = raw, .fn = fn, .ctx = ctx};
+    w.arena = arena_child(k->arena);
     each_inlined(&w, e, NULL);
+    arena_free(w.arena);
 }
 
 const Term *causal_condition(const Term *e) {

@@ -368,5 +368,7 @@ Causal *causal_analyse(Core *c, const CoreFn *f, const Dim *S, Val tokens) {
     k->limit = 1e300;
     causal_reset_values(k);
     analyse(k, tokens);
+    for (int i = 0; i < CAUSAL_LIMITS; i++)
+        values_forget(k->bases[i]); // nothing more is proved of them
     return k;
 }

@@ -6,26 +6,27 @@
 
 typedef struct {
     Causal *k;
-    Map seen;  // constraints -> terms visited under them
-    Map known; // term -> 1 + what it is (0, 1), or 3: not always the same
+    Arena *arena; // scratch, of the maps
+    Map seen;     // constraints -> terms visited under them
+    Map known;    // term -> 1 + what it is (0, 1), or 3: not always the same
 } Decide;
 
 static void record(Decide *d, const Term *e, int truth) {
     uintptr_t old = (uintptr_t)map_get(&d->known, e);
     uintptr_t new = truth < 0 ? 3 : 1 + (uintptr_t)truth;
     if (old != new)
-        map_put(d->k->arena, &d->known, e, (void *)(old ? 3 : new));
+        map_put(d->arena, &d->known, e, (void *)(old ? 3 : new));
 }
 
 static bool visited(Decide *d, const Term *e, const Cons *c) {
     Map *terms = map_get(&d->seen, c);
     if (!terms) {
-        terms = NEW(d->k->arena, Map);
-        map_put(d->k->arena, &d->seen, c, terms);
+        terms = NEW(d->arena, Map);
+        map_put(d->arena, &d->seen, c, terms);
     }
     if (map_has(terms, e))
         return true;
-    map_put(d->k->arena, terms, e, (void *)e);
+    map_put(d->arena, terms, e, (void *)e);
     return false;
 }
 
@@ -106,9 +107,10 @@ bool opt_decide(CoreFn *f, Causal *k) {
         const bool *with = with_more(k, value->comp);
         if (!with[value->comp->root])
             continue;
-        Decide d = {.k = k};
+        Decide d = {.k = k, .arena = arena_child(k->arena)};
         visit(&d, t->raw, cons_none(k->affine));
         Comp *to = decide(&d, t, value->comp, with);
+        arena_free(d.arena);
         if (to)
             value->comp = to;
         any = any || to;

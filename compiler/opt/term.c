@@ -7,6 +7,7 @@ struct Terms {
     const Term **slots; // open addressing; size is a power of two
     int size;
     int count;
+    Map walked; // of the walk that runs, by term; its slots serve one after the other
 };
 
 Terms *terms_new(Arena *a) {
@@ -114,6 +115,17 @@ const Term *term_with(Terms *t, const Term *e, const Term *const *args) {
     return term_make(t, like);
 }
 
+// The map for a walk, empty.
+static Map *walk_map(Terms *t) {
+    enum { KEPT = 1024 };
+    if (t->walked.size > KEPT)
+        t->walked = (Map){0};
+    for (int i = 0; i < t->walked.size; i++)
+        t->walked.slots[i] = (MapSlot){0};
+    t->walked.count = 0;
+    return &t->walked;
+}
+
 // ---- Substitution ------------------------------------------------------------------------------
 
 typedef struct {
@@ -122,7 +134,7 @@ typedef struct {
     const Var *const *from;
     const Term *const *to;
     uint64_t vars; // of from
-    Map memo;
+    Map *memo;
 } Substitution;
 
 static const Term *substitute(Substitution *s, const Term *e) {
@@ -135,13 +147,13 @@ static const Term *substitute(Substitution *s, const Term *e) {
         }
         return e;
     }
-    if (map_has(&s->memo, e))
-        return map_get(&s->memo, e);
+    if (map_has(s->memo, e))
+        return map_get(s->memo, e);
     const Term *args[CORE_MAX_RANK + 3];
     for (int i = 0; i < e->n; i++)
         args[i] = substitute(s, e->args[i]);
     const Term *r = term_with(s->terms, e, args);
-    map_put(s->terms->arena, &s->memo, e, (void *)r);
+    map_put(s->terms->arena, s->memo, e, (void *)r);
     return r;
 }
 
@@ -153,6 +165,9 @@ const Term *term_substitute(Terms *t, const Term *e, int n, const Var *const *fr
             return NULL;
         s.vars |= (uint64_t)1 << (from[i]->id & 63);
     }
+    if (!e || !(e->vars & s.vars))
+        return e;
+    s.memo = walk_map(t);
     return substitute(&s, e);
 }
 
@@ -169,7 +184,6 @@ static bool mentions(Arena *a, Map *seen, const Term *e, const Var *v) {
     return false;
 }
 
-bool term_mentions(const Terms *t, const Term *e, const Var *v) {
-    Map seen = {0};
-    return mentions(t->arena, &seen, e, v);
+bool term_mentions(Terms *t, const Term *e, const Var *v) {
+    return mentions(t->arena, walk_map(t), e, v);
 }

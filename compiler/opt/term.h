@@ -54,7 +54,7 @@ const Term *term_with(Terms *t, const Term *e, const Term *const *args);    // e
 const Term *term_substitute(Terms *t, const Term *e, int n, const Var *const *from,
                             const Term *const *to);
 
-bool term_mentions(const Terms *t, const Term *e, const Var *v);
+bool term_mentions(Terms *t, const Term *e, const Var *v);
 
 // As text: "k <= q + 2", "score[b, h, q, k]"; long ones are cut.
 const char *term_text(Arena *a, const Term *e);
