@@ -129,3 +129,50 @@ done
 "$SERIN" serve $totals --prompt "1 2 3" --prompt 4 --tokens 2 --rows 2 2>&1
 "$SERIN" plan "$TMP/totals.serin" --ctx 9 --threads 2
 "$SERIN" check "$TMP/totals.serin" --summary --prove 2>&1 | sed "s|$TMP|TMP|g"
+# Six layers written out, each with a window of its own: what was proved is freed on the way.
+{
+    cat <<'END'
+module layers
+
+use std.nn.attention::{attention, merge_heads, split_heads}
+use std.nn.norm::{rms_norm}
+
+block Model {
+    param table: Tensor[8, 8; f32]
+
+    entry next<B: Dim, S: Dim>(tokens: Tensor[B, S; i32]) -> Tensor[B, 8; f32]
+    where S > 0 {
+        let at = iota<i64>(S)
+        let one[d] = table[0, d]
+        let x0[b, s, d] = table[cast<i64>(tokens[b, s]), d]
+END
+    for i in 0 1 2 3 4 5; do
+        cat <<END
+        let q$i[b, s, o] = sum[d] x$i[b, s, d] * table[o, d]
+        let m$i[i, j] = at[j] <= at[i] && at[j] > at[i] - $((i + 5))
+        let h$i = split_heads<B, S, 2, 4, f32>(q$i)
+        let y$i = merge_heads<B, S, 2, 4, f32>(attention(h$i, h$i, h$i, 0.5, some(m$i)))
+        let x$((i + 1)) = rms_norm(x$i + y$i, one)
+END
+    done
+    cat <<'END'
+        let logits[b, o] = sum[d] x6[b, S - 1, d] * table[o, d]
+        return logits
+    }
+}
+
+inference serve {
+    model = Model
+    generate = next
+    cache = kv_cache(S)
+}
+END
+} >"$TMP/layers.serin"
+layers="$TMP/layers.serin --weights $TMP/w.safetensors"
+# shellcheck disable=SC2086
+"$SERIN" plan $layers --ctx 40 --threads 2 --json | numbers interpreter >"$TMP/plan"
+# shellcheck disable=SC2086
+"$SERIN" serve $layers --prompt "1 2 3 4 5" --tokens 35 --threads 2 --memory 2>"$TMP/err" >"$TMP/ids"
+grep '^cache' "$TMP/err" >"$TMP/memory"
+fault=$(served)
+echo "six layers with windows: ${fault:-equal}"
