@@ -429,7 +429,7 @@ static const char *const step_head[] = {
 };
 
 static const char *const step_tail[] = {
-    "    const Chunk *chunk = place_rows(session, pos, count);",
+    "    const Chunk *chunk = place_chunk(session, pos, count);",
     "    return run_step(session, width, length, tokens, chunk->pos, chunk->count, logits);",
     "}",
     "",

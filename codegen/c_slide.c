@@ -31,22 +31,15 @@ static const char *const helper[] = {
 };
 
 static const char *const room[] = {
-    "// Makes room for `count` more positions of a row. Positions in use after them, from its "
-    "origin "
-    "on.",
-    "static int64_t room_for(Session *session, int64_t row, int64_t pos, int64_t count) {",
-    "    if (pos + count - session->origin[row] > session->held)",
-    "        slide(session, row, pos);",
-    "    return pos + count - session->origin[row];",
-    "}",
-    "",
-    "// The same for a chunk of every row; the most positions in use.",
+    "// Makes room for a chunk. Positions in use after it, from each row's origin on, at most.",
     "static int64_t make_room(Session *session, const int32_t *pos, const int32_t *count) {",
     "    int64_t most = 0;",
     "    for (int64_t b = 0; b < session->rows; b++) {",
     "        if (count[b] == 0)",
     "            continue;",
-    "        int64_t length = room_for(session, b, pos[b], count[b]);",
+    "        if (pos[b] + count[b] - session->origin[b] > session->held)",
+    "            slide(session, b, pos[b]);",
+    "        int64_t length = pos[b] + count[b] - session->origin[b];",
     "        most = length > most ? length : most;",
     "    }",
     "    return most;",

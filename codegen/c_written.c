@@ -350,7 +350,8 @@ static void write_step(const Export *x, Writer *w) {
     write_line(w, 1, NULL, "}");
     write_line(w, 1, NULL, "return true;");
     write_line(w, 0, NULL, "}");
-    write_written_prefill(w);
+    write_blank(w);
+    write_prefill_c(x, w);
 }
 
 void write_written_c(const Export *x, Writer *w) {

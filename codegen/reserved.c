@@ -45,7 +45,8 @@ static const char frame[] =
     "ModelFile load_file is_valid model_weights model_name_json model_weights_json next "
     "count tokens key session file rows Options Text Batch Cache session_cache "
     "session_cache_bytes session_arena_bytes session_clear session_prefill session_step "
-    "new_state new_cache new_chunk Chunk fill_chunk behind own run_step slide slide_row room_for "
+    "new_state new_cache new_chunk Chunk fill_chunk place_chunk behind own run_step slide "
+    "slide_row "
     "make_room "
     "clear_row chunk_end keep_rows place_rows States next_state session_model is_chunk "
     "GENERATE_H ";
