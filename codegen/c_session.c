@@ -377,6 +377,10 @@ static const char *const accessors[] = {
     "    return &session->cache;",
     "}",
     "",
+    NULL,
+};
+
+static const char *const byte_accessors[] = {
     "size_t session_cache_bytes(const Session *session) {",
     "    return session->cache_bytes;",
     "}",
@@ -385,6 +389,14 @@ static const char *const accessors[] = {
     "    return session->arena_bytes;",
     "}",
     "",
+    NULL,
+};
+
+void write_byte_accessors(Writer *w) {
+    write_lines(w, byte_accessors);
+}
+
+static const char *const chunk_head[] = {
     "// Positions in use after a chunk; 0 if it is not as session_step wants it.",
     "static int64_t chunk_end(const Session *session, int64_t width, const int32_t *tokens,",
     "                         const int32_t *pos, const int32_t *count) {",
@@ -400,7 +412,7 @@ static const char *const accessors[] = {
     NULL,
 };
 
-static const char *const accessors_tail[] = {
+static const char *const chunk_tail[] = {
     "        end = last > end ? last : end;",
     "    }",
     "    for (int64_t i = 0; i < session->rows * width; i++) {",
@@ -513,13 +525,15 @@ static void write_run(const Export *x, Writer *w) {
 
 static void write_step(const Export *x, Writer *w) {
     write_lines(w, accessors);
+    write_byte_accessors(w);
+    write_lines(w, chunk_head);
     if (slides(x)) {
         write_line(w, 2, NULL, "int64_t back = session->origin[b] > 0 ? MODEL_LOOKBACK - 1 : 0;");
         write_line(w, 2, NULL, "int64_t place = pos[b] - session->origin[b];");
         write_line(w, 2, NULL, "if (place < back || place > session->held)");
         write_line(w, 3, NULL, "return 0; // what it looks at is gone, or was never there");
     }
-    write_lines(w, accessors_tail);
+    write_lines(w, chunk_tail);
     if (slides(x))
         write_slide(x, w);
     write_run(x, w);

@@ -219,7 +219,7 @@ static void write_struct(const Export *x, Writer *w) {
     write_line(w, 1, "positions of the text", "int64_t capacity;");
     write_line(w, 1, "tokens read at a time, at most", "int64_t chunk;");
     write_line(w, 1, "memory of the states", "unsigned char *states;");
-    write_line(w, 1, "of all of them", "size_t state_bytes;");
+    write_line(w, 1, "of all of them", "size_t cache_bytes;");
     write_line(w, 1, "memory for the temporaries of one step", "unsigned char *arena;");
     write_line(w, 1, "of the arena", "size_t arena_bytes;");
     write_line(w, 0, NULL, "};");
@@ -251,8 +251,8 @@ static const char *const new_tail[] = {
 
 static void write_new(const Export *x, Writer *w, int64_t bytes, const char *states) {
     write_lines(w, new_head);
-    write_line(w, 1, NULL, "session->state_bytes = %lld;", (long long)bytes);
-    write_line(w, 1, NULL, "session->states = calloc(session->state_bytes + 64, 1);");
+    write_line(w, 1, NULL, "session->cache_bytes = %lld;", (long long)bytes);
+    write_line(w, 1, NULL, "session->states = calloc(session->cache_bytes + 64, 1);");
     write_line(w, 1, NULL, "session->arena_bytes = arena_bytes(%s) + 64;",
                x->m->symbols.len ? "session->chunk" : "");
     write_lines(w, new_tail);
@@ -273,17 +273,13 @@ static const char *const accessors[] = {
     "    free(session);",
     "}",
     "",
-    "size_t session_cache_bytes(const Session *session) {",
-    "    return session->state_bytes;",
-    "}",
-    "",
-    "size_t session_arena_bytes(const Session *session) {",
-    "    return session->arena_bytes;",
-    "}",
-    "",
+    NULL,
+};
+
+static const char *const clearing[] = {
     "void session_clear(Session *session, int64_t row) {",
     "    if (row == 0)",
-    "        memset(session->states, 0, session->state_bytes);",
+    "        memset(session->states, 0, session->cache_bytes);",
     "}",
     "",
     "// Are these tokens as session_step wants them?",
@@ -366,5 +362,7 @@ void write_written_c(const Export *x, Writer *w) {
     write_line(w, 0, NULL, "}");
     write_blank(w);
     write_lines(w, accessors);
+    write_byte_accessors(w);
+    write_lines(w, clearing);
     write_step(x, w);
 }

@@ -37,6 +37,7 @@ const char *state_name(const Export *x, Val v);              // in C; NULL: it i
 StateAxes state_axes(const Export *x, const CoreType *type); // of a state
 void write_prefill_h(Writer *w);                             // a text into a row (c_prefill.c)
 void write_prefill_c(const Export *x, Writer *w);
+void write_byte_accessors(Writer *w);          // of a session with a cache (c_session.c)
 void write_places(const Export *x, Writer *w); // rows that a step leaves alone
 
 // The same with hand-written entries (c_written.c).

@@ -18,6 +18,15 @@ for model in examples/verses tests/data/tiny/gqa examples/minigpt/minigpt.serin;
     rm -r "$TMP/c"
 done
 
+# both NAME TOKENS: the ids of the exported program and of serve, prompt by prompt.
+both() {
+    for p in 3 "3 1" "1 2 3 4 5"; do
+        "$TMP/c/generate" --prompt "$p" --tokens "$2" --temperature 0 2>/dev/null
+        "$SERIN" serve "$TMP/$1.serin" --weights "$TMP/w.safetensors" --prompt "$p" \
+            --tokens "$2" --temperature 0 --whole 2>/dev/null
+    done
+}
+
 cat >"$TMP/make.serin" <<'END'
 module make
 
@@ -149,11 +158,7 @@ rm -rf "$TMP/c"
 "$SERIN" export "$TMP/fine.serin" --weights "$TMP/w.safetensors" --target c --serve --fixed \
     -o "$TMP/c" 2>&1 | sed "s|$TMP|TMP|g"
 make -s -C "$TMP/c" OPT=-O1 || exit
-for p in 3 "3 1" "1 2 3 4 5"; do
-    "$TMP/c/generate" --prompt "$p" --tokens 11 --temperature 0 2>/dev/null
-    "$SERIN" serve "$TMP/fine.serin" --weights "$TMP/w.safetensors" --prompt "$p" --tokens 11 \
-        --temperature 0 --whole 2>/dev/null
-done
+both fine 11
 
 # Entries that give logits: those of the text's last token are read.
 program rows 'Tensor[B, S, 8; f32]' <<'END'
@@ -251,8 +256,4 @@ rm -rf "$TMP/c"
 "$SERIN" export "$TMP/infinite.serin" --weights "$TMP/w.safetensors" --target c --serve --fixed \
     -o "$TMP/c" 2>&1 | sed "s|$TMP|TMP|g"
 make -s -C "$TMP/c" OPT=-O1 || exit
-for p in 3 "3 1" "1 2 3 4 5"; do
-    "$TMP/c/generate" --prompt "$p" --tokens 1 --temperature 0 2>/dev/null
-    "$SERIN" serve "$TMP/infinite.serin" --weights "$TMP/w.safetensors" --prompt "$p" --tokens 1 \
-        --temperature 0 --whole 2>/dev/null
-done
+both infinite 1

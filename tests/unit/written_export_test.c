@@ -135,7 +135,8 @@ static void check_compiler(const Case *p, const char *cc, const char *opt, const
     }
 }
 
-// Two sessions of one file side by side, the second of which begins its text anew.
+// Two sessions of one file side by side, which begin their texts anew, token by token and by a
+// prefill.
 static const char user_text[] =
     "#include \"model.h\"\n"
     "#include <stdlib.h>\n"
@@ -164,6 +165,12 @@ static const char user_text[] =
     "    }\n"
     "    if (memcmp(x, y, row) != 0)\n"
     "        return 5;\n"
+    "    int32_t text[9] = {0, 1, 2, 3, 4}, bad[2] = {1, MODEL_VOCAB};\n"
+    "    if (!session_prefill(s, 0, text, 5, x) || memcmp(x, y, row) != 0)\n"
+    "        return 7;\n"
+    "    if (session_prefill(s, 1, text, 5, x) || session_prefill(s, 0, text, 0, x) ||\n"
+    "        session_prefill(s, 0, text, 9, x) || session_prefill(s, 0, bad, 2, x))\n"
+    "        return 8;\n"
     "    if (step(s, 1, 8, x) || step(s, MODEL_VOCAB, 5, x) || step(s, 1, -1, x))\n"
     "        return 6;\n"
     "    session_free(s);\n"
